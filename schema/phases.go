@@ -1,0 +1,142 @@
+package schema
+
+// The keys of phases. One key says what a phase does; the keys of other kinds of phases do not belong beside it.
+
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"foundry/diag"
+)
+
+func (l *language) phases() {
+	l.phase = newSection("phase", "a phase",
+		row("id", ShapeText, "its name, for routes, needs and expressions", readPhaseID).must(),
+		text("description", "what it does, in one line", func(p *Phase) *Text { return &p.Description }),
+		text("hint", "what to do when it fails, shown then", func(p *Phase) *Text { return &p.Hint }),
+		texts("needs", "the phases it waits for; the one before it if absent, []: none", func(p *Phase) *Texts { return &p.Needs }),
+		boolean("detour", "whether only a route enters it", func(p *Phase) *Bool { return &p.Detour }).def("false"),
+		text("when", "the expression without which it is skipped", func(p *Phase) *Text { return &p.When }),
+		boolean("optional", "whether a failure that no rule took becomes a skip", func(p *Phase) *Bool { return &p.Optional }).def("false"),
+		row("route", ShapeRoute, "where the run goes after it: rules, one a line", func(d *decoder, _ *Key, v value, p *Phase) { p.Route = d.route(v) }),
+		row("gates", ShapeGates, "the checks that what it did must pass", func(d *decoder, _ *Key, v value, p *Phase) { p.Gates = listOf(d, v, d.gate) }),
+		duration("timeout", "how long it may take", func(p *Phase) *Duration { return &p.Timeout }).def("15m for code"),
+		pairs("env", "variables of its environment; values are templates", func(p *Phase) *Pairs { return &p.Env }),
+		text("dir", "the directory it runs in, from the directory of this file", func(p *Phase) *Text { return &p.Dir }),
+		texts("writes", "patterns of the paths it may write, beside what the agent may", func(p *Phase) *Texts { return &p.Writes }),
+		texts("protect", "patterns of paths that it may not write", func(p *Phase) *Texts { return &p.Protect }),
+		text("commits", "whether it may commit and move branches itself", func(p *Phase) *Text { return &p.Commits }).enum("deny", "allow").def("deny"),
+		unbuilt[Phase]("parallel", ShapeText, "how it shares the workspace with others"),
+
+		text("agent", "the agent that works", func(p *Phase) *Text { return &p.Agent }).only("agent"),
+		prose("prompt", "the prompt, instead of the agent's own", func(p *Phase) *Prose { return &p.Prompt }).only("agent"),
+		texts("inputs", "what it is handed: request, feedback, handoff_files, a phase, or a field of one", func(p *Phase) *Texts { return &p.Inputs }).only("agent"),
+		text("envelope", "the kind of report, instead of the agent's own", func(p *Phase) *Text { return &p.Envelope }).only("agent"),
+		text("model", "the model, instead of the agent's own", func(p *Phase) *Text { return &p.Model }).only("agent"),
+		integer("retries", "further attempts in one visit", func(p *Phase) *Int { return &p.Retries }).def("0").to(1000).only("agent"),
+		unbuilt[Phase]("session", ShapeText, "whether a visit goes on in the session of the last one").only("agent"),
+		unbuilt[Phase]("review", ShapeText, "the agent that judges what was done").only("agent"),
+		unbuilt[Phase]("review_retries", ShapeInt, "further attempts after a review").only("agent"),
+		unbuilt[Phase]("revert_rejected", ShapeBool, "whether rejected work is undone").only("agent"),
+		unbuilt[Phase]("reuse", ShapeBool, "whether an equal earlier result is taken").only("agent"),
+
+		script("run", "the command: a text for a shell, or a list as argv", func(p *Phase) *Script { return &p.Run }).only("code"),
+		text("command", "the named command", func(p *Phase) *Text { return &p.Command }).only("code"),
+		text("builtin", "a step that foundry has built in", func(p *Phase) *Text { return &p.Builtin }).only("code"),
+		text("message", "the message of git_commit, a template", func(p *Phase) *Text { return &p.Message }).only("code"),
+		exitCodes("exit_codes", "the exit codes that are a pass, or nonzero", func(p *Phase) *ExitCodes { return &p.ExitCodes }).only("code"),
+		names("outputs", "output", "values read out of what it printed", func(d *decoder, v value, p *Phase) { p.Outputs = mapOf(d, v, shortName, d.output) }).only("code"),
+		unbuilt[Phase]("repeat", ShapeInt, "it must pass so many times in a row").only("code"),
+		unbuilt[Phase]("sources", ShapeTexts, "files without a change of which it need not run").only("code"),
+
+		text("ask", "the question to a person, a template", func(p *Phase) *Text { return &p.Ask }).only("ask"),
+		unbuilt[Phase]("call", ShapeText, "the pipeline that runs as this phase").only("call"),
+		unbuilt[Phase]("set", ShapePairs, "params of the called pipeline").only("call"),
+		unbuilt[Phase]("each", ShapeSection, "the list over which the phase is repeated").only("each"),
+	)
+	l.output = newSection("output", "an output",
+		text("regex", "a regular expression; its first group, or the whole match, is the value", func(o *Output) *Text { return &o.Regex }),
+		text("json", "a JSON pointer into what it printed", func(o *Output) *Text { return &o.JSON }),
+		text("type", "what the value is", func(o *Output) *Text { return &o.Type }).enum("string", "int", "number", "bool").def("string"),
+		boolean("required", "whether no match fails the phase", func(o *Output) *Bool { return &o.Required }).def("false"),
+	)
+}
+
+// kinds are the keys that say what a phase does, and the group of keys that each of them lets stand beside it.
+var kinds = map[string]string{"agent": "agent", "run": "code", "command": "code", "builtin": "code", "ask": "ask", "call": "call"}
+
+func (d *decoder) phases(v value) []Phase {
+	out := listOf(d, v, d.phase)
+	if v.node.Kind == yaml.SequenceNode && len(v.node.Content) == 0 {
+		d.report(v.via, diag.MissingKey, d.span(v), "a pipeline needs at least one phase")
+	}
+	unique(d, out, "phase", func(p *Phase) *Text { return &p.ID })
+	return out
+}
+
+func (d *decoder) phase(v value) (Phase, bool) {
+	p := Phase{}
+	got, ok := mapping(d, d.lang.phase, v, &p)
+	if !ok {
+		return p, false
+	}
+	p.Span = d.spanOf(v.node)
+	at, what := d.opening(v.node), "this phase"
+	if p.ID.Set {
+		at, what = p.ID.Span(), "phase "+`"`+p.ID.Value+`"`
+	}
+	d.exactlyOne(v, got, at, what, "agent", "run", "command", "builtin", "ask", "call")
+	d.misplaced(got, what)
+	return p, true
+}
+
+// misplaced reports keys that belong to another kind of phase than this one.
+func (d *decoder) misplaced(got seen, what string) {
+	var have []string
+	for _, e := range got.entries {
+		if g := kinds[e.name]; g != "" {
+			have = append(have, g)
+		}
+	}
+	if len(have) == 0 || slices.Contains(have, "call") {
+		return
+	}
+	for _, e := range got.entries {
+		k := d.lang.phase.find(e.name)
+		if k == nil || !k.Built || k.Kind == "" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
+			continue
+		}
+		d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q belongs to %s, and %s is none", e.name, kindNoun(k.Kind), what)
+	}
+}
+
+func kindNoun(kind string) string {
+	switch kind {
+	case "agent":
+		return "a phase with an agent"
+	case "code":
+		return "a phase with run, command or builtin"
+	}
+	return "a phase with " + kind
+}
+
+func readPhaseID(d *decoder, _ *Key, v value, p *Phase) {
+	t, ok := d.text(v)
+	if !ok || !d.checkName(v.via, t, false) {
+		return
+	}
+	if slices.Contains(reserved, t.Value) {
+		d.report(v.via, diag.ReservedID, t.Span(), "%q is a word of the language and cannot be a phase's id", t.Value).Hintf("choose another id, such as %s_phase", t.Value)
+	}
+	p.ID = t
+}
+
+func (d *decoder) output(name Text, v value) Output {
+	o := Output{Name: name, Span: name.Span()}
+	got, ok := mapping(d, d.lang.output, v, &o)
+	if ok {
+		d.exactlyOne(v, got, name.Span(), `output "`+name.Value+`"`, "regex", "json")
+	}
+	return o
+}
