@@ -1,0 +1,329 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"foundry/diag"
+	"foundry/schema"
+)
+
+// This file resolves agents: what an agent extends is merged in (maps merge, lists replace), and what belongs
+// to another harness is left behind.
+
+// agentDef is a resolved agent: the merged definition, its texts read.
+type agentDef struct {
+	a      schema.Agent // the name and the place are the agent's own
+	system diag.Fragment
+	prompt diag.Fragment // Text "" when no prompt was written
+	hasSys bool
+	hasPr  bool
+	list   diag.List
+	active bool // being resolved, to find circles
+
+	harness   string // what it runs on; "" only when neither it nor the project says
+	harnessAt diag.Span
+}
+
+// builtinPrefix marks a name of what ships, whatever shadows it.
+const builtinPrefix = "builtin/"
+
+// The harnesses: those that are built, and those that are known.
+var (
+	builtHarnesses = []string{"command", "script"}
+	laterHarnesses = []string{"acp", "claude", "codex", "droid", "gemini", "opencode", "qwen"}
+)
+
+// checkHarness reports a harness that does not exist, or not yet.
+func checkHarness(list *diag.List, h schema.Text) {
+	switch {
+	case !h.Set || slices.Contains(builtHarnesses, h.Value):
+	case slices.Contains(laterHarnesses, h.Value):
+		list.Report(diag.NotBuilt, h.Span(), "harness %q is not built yet", h.Value).Hintf("use command or script")
+	default:
+		known := slices.Sorted(slices.Values(slices.Concat(builtHarnesses, laterHarnesses)))
+		d := list.Report(diag.UnknownHarness, h.Span(), "there is no harness %q", h.Value)
+		if near := diag.Suggest(h.Value, known); near != "" {
+			d.Hintf("did you mean %q?", near)
+		} else {
+			d.Hintf("use command or script")
+		}
+	}
+}
+
+func (c *Catalogue) unknownAgent(list *diag.List, at diag.Span, name string) {
+	known := names(agentName, c.user.Agents, c.builtin.Agents)
+	d := list.Report(diag.UnknownAgent, at, "agent %q is not defined", name)
+	didYouMean(d, name, known, "define it under agents")
+}
+
+// parent finds what an agent extends.
+func (c *Catalogue) parent(a *schema.Agent) (*schema.Agent, bool) {
+	name, builtin := strings.CutPrefix(a.Extends.Value, builtinPrefix)
+	if builtin {
+		p := find(c.builtin.Agents, name, agentName)
+		return p, p != nil
+	}
+	if find(c.user.Agents, a.Name.Value, agentName) != a { // an agent that ships extends what ships
+		p := find(c.builtin.Agents, name, agentName)
+		return p, p != nil
+	}
+	return c.agent(name)
+}
+
+func (c *Catalogue) resolveAgent(a *schema.Agent) *agentDef {
+	if def, ok := c.agents[a]; ok {
+		if def.active {
+			d := def.list.Report(diag.Cycle, a.Extends.Span(), "agent %q extends itself", a.Name.Value)
+			if find(c.builtin.Agents, a.Name.Value, agentName) != nil {
+				d.Hintf("write builtin/%s to extend the one that ships", a.Name.Value)
+			} else {
+				d.Hintf("extend an agent that does not lead back here")
+			}
+		}
+		return def
+	}
+	def := &agentDef{a: *a, active: true}
+	c.agents[a] = def
+	defer func() { def.active = false }()
+	if a.Extends.Set {
+		if p, ok := c.parent(a); !ok {
+			c.unknownParent(def, a)
+		} else if parent := c.resolveAgent(p); !parent.active {
+			def.a = mergeAgent(parent.a, *a, parent.harness)
+		}
+	}
+	checkHarness(&def.list, a.Harness)
+	def.harness, def.harnessAt = def.a.Harness.Value, def.a.Harness.Span()
+	if !def.a.Harness.Set {
+		def.harness, def.harnessAt = c.user.Project.Harness.Value, c.user.Project.Harness.Span()
+	}
+	if project := &c.user.Project; def.harness == project.Harness.Value {
+		if !def.a.Model.Set {
+			def.a.Model = project.Model
+		}
+		if !def.a.Argv.Set {
+			def.a.Argv = project.Argv
+		}
+	}
+	def.system, def.hasSys = c.prose(def.a.System, &def.list)
+	def.prompt, def.hasPr = c.prose(def.a.Prompt, &def.list)
+	c.checkAgent(def)
+	return def
+}
+
+func (c *Catalogue) unknownParent(def *agentDef, a *schema.Agent) {
+	name, builtin := strings.CutPrefix(a.Extends.Value, builtinPrefix)
+	if !builtin {
+		c.unknownAgent(&def.list, a.Extends.Span(), name)
+		return
+	}
+	known := names(agentName, c.builtin.Agents)
+	d := def.list.Report(diag.UnknownBuiltin, a.Extends.Span(), "no agent %q ships with foundry", name)
+	if near := diag.Suggest(name, known); near != "" {
+		d.Hintf("did you mean %q?", builtinPrefix+near)
+		return
+	}
+	didYouMean(d, name, known, "extend an agent of this file")
+}
+
+// mergeAgent lays an agent over the one it extends. Fallback is never inherited; what only makes sense for
+// the parent's harness is not when the child names another.
+func mergeAgent(parent, child schema.Agent, parentHarness string) schema.Agent {
+	out := child
+	if child.Harness.Set && child.Harness.Value != parentHarness {
+		parent.Model, parent.Light, parent.Heavy = schema.Text{}, schema.Text{}, schema.Text{}
+		parent.Argv, parent.Script, parent.ScriptSet = schema.Texts{}, nil, false
+	}
+	inherit(&out.Description, parent.Description)
+	inherit(&out.Harness, parent.Harness)
+	inherit(&out.Model, parent.Model)
+	inherit(&out.Light, parent.Light)
+	inherit(&out.Heavy, parent.Heavy)
+	inherit(&out.Effort, parent.Effort)
+	inherit(&out.Envelope, parent.Envelope)
+	inherit(&out.Permissions, parent.Permissions)
+	inheritList(&out.Argv, parent.Argv)
+	inheritList(&out.Allow, parent.Allow)
+	inheritList(&out.Deny, parent.Deny)
+	inheritList(&out.Writes, parent.Writes)
+	inheritList(&out.Protect, parent.Protect)
+	if !out.ScriptSet {
+		out.Script, out.ScriptSet = parent.Script, parent.ScriptSet
+	}
+	if !out.System.Set() {
+		out.System = parent.System
+	}
+	if !out.Prompt.Set() {
+		out.Prompt = parent.Prompt
+	}
+	if !out.EnvelopeRetries.Set {
+		out.EnvelopeRetries = parent.EnvelopeRetries
+	}
+	if !out.TurnTimeout.Set {
+		out.TurnTimeout = parent.TurnTimeout
+	}
+	if !out.StallTimeout.Set {
+		out.StallTimeout = parent.StallTimeout
+	}
+	out.Env = mergePairs(parent.Env, out.Env)
+	return out
+}
+
+func inherit(t *schema.Text, from schema.Text) {
+	if !t.Set {
+		*t = from
+	}
+}
+
+func inheritList(t *schema.Texts, from schema.Texts) {
+	if !t.Set {
+		*t = from
+	}
+}
+
+// mergePairs lays the entries of the later maps over those of the earlier ones.
+func mergePairs(maps ...schema.Pairs) schema.Pairs {
+	var out schema.Pairs
+	for _, m := range maps {
+		if !m.Set || len(m.Items) == 0 {
+			continue
+		}
+		out.Set, out.Span = true, m.Span
+		if out.Items == nil {
+			out.Items = m.Items
+			continue
+		}
+		out.Items = slices.Clone(out.Items)
+		for _, p := range m.Items {
+			i := slices.IndexFunc(out.Items, func(o schema.Pair) bool { return o.Name.Value == p.Name.Value })
+			if i >= 0 {
+				out.Items[i] = p
+			} else {
+				out.Items = append(out.Items, p)
+			}
+		}
+	}
+	return out
+}
+
+// checkAgent checks what can be said of an agent by itself.
+func (c *Catalogue) checkAgent(def *agentDef) {
+	a, list := &def.a, &def.list
+	checkGlobs(list, a.Writes)
+	checkGlobs(list, a.Protect)
+	if a.Envelope.Set {
+		if _, _, ok := c.envelope(a.Envelope.Value); !ok {
+			c.unknownEnvelope(list, a.Envelope.Span(), a.Envelope.Value)
+		}
+	}
+	if def.harness == "script" && !a.ScriptSet {
+		list.Report(diag.MissingKey, def.harnessAt, "agent %q runs on script and has no script", a.Name.Value).
+			Hintf("add script: with one entry for each turn")
+	}
+	if def.harness == "command" && len(a.Argv.Items) == 0 {
+		list.Report(diag.MissingKey, def.harnessAt, "agent %q runs on command and has no argv", a.Name.Value).
+			Hintf("add argv: [./agent.sh]")
+	}
+	for i := range a.Fallback.Items {
+		f := a.Fallback.Items[i]
+		if _, ok := c.agent(f.Value); !ok {
+			c.unknownAgent(list, f.Span(), f.Value)
+		}
+	}
+	c.fallbackCycle(def)
+}
+
+// fallbackCycle reports an agent that its fallbacks lead back to.
+func (c *Catalogue) fallbackCycle(def *agentDef) {
+	name := def.a.Name.Value
+	for i := range def.a.Fallback.Items {
+		first := def.a.Fallback.Items[i]
+		seen, queue := map[string]bool{}, []string{first.Value}
+		for len(queue) > 0 {
+			at := queue[0]
+			queue = queue[1:]
+			if at == name {
+				def.list.Report(diag.FallbackCycle, first.Span(), "agent %q falls back on itself", name).
+					Hintf("remove %q here, or from the fallback that leads back", first.Value)
+				break
+			}
+			if next, ok := c.agent(at); ok && !seen[at] {
+				seen[at] = true
+				queue = append(queue, next.Fallback.Values()...)
+			}
+		}
+	}
+}
+
+// agentIndex puts an agent and its fallbacks into the graph once and returns its index. The texts follow when
+// the scopes are open.
+func (c *compiler) agentIndex(a *schema.Agent) int {
+	if i, ok := c.agents[a]; ok {
+		return i
+	}
+	def := c.cat.resolveAgent(a)
+	c.list.Merge(def.list)
+	if def.a.Envelope.Set {
+		c.kindNamed(def.a.Envelope.Value)
+	}
+	i := len(c.g.Agents)
+	c.agents[a] = i
+	c.agentDefs = append(c.agentDefs, def)
+	c.g.Agents = append(c.g.Agents, newAgent(def))
+	for _, name := range def.a.Fallback.Values() {
+		if next, ok := c.cat.agent(name); ok && next != a {
+			j := c.agentIndex(next)
+			c.g.Agents[i].Fallback = append(c.g.Agents[i].Fallback, j)
+		}
+	}
+	return i
+}
+
+func newAgent(def *agentDef) Agent {
+	a := &def.a
+	out := Agent{
+		Name: a.Name.Value, Description: a.Description.Value, Harness: def.harness, Argv: a.Argv.Values(),
+		Model: a.Model.Value, Light: a.Light.Value, Heavy: a.Heavy.Value, Effort: a.Effort.Value,
+		Allow: a.Allow.Values(), Deny: a.Deny.Values(),
+		EnvelopeRetries: 3, ReadOnly: a.Writes.Set && len(a.Writes.Items) == 0, Permissions: "deny",
+		TurnTimeout: a.TurnTimeout.Or(20 * time.Minute), StallTimeout: a.StallTimeout.Or(5 * time.Minute), Span: a.Span,
+	}
+	if a.EnvelopeRetries.Set {
+		out.EnvelopeRetries = a.EnvelopeRetries.Value
+	}
+	if a.Permissions.Set {
+		out.Permissions = a.Permissions.Value
+	}
+	return out
+}
+
+// agentBodies compiles the texts of the agents.
+func (c *compiler) agentBodies() {
+	for i, def := range c.agentDefs {
+		out := &c.g.Agents[i]
+		if def.hasSys {
+			out.System = c.prompt(def.system)
+		}
+		out.Env = c.env(def.a.Env)
+		for j := range def.a.Script {
+			out.Script = append(out.Script, c.scriptTurn(&def.a.Script[j]))
+		}
+	}
+}
+
+func (c *compiler) scriptTurn(t *schema.ScriptTurn) ScriptTurn {
+	out := ScriptTurn{Run: t.Run.Value, Reply: reply(t.Reply)}
+	if t.Run.Set {
+		c.shell(t.Run)
+	}
+	if t.Item.Set {
+		c.list.Report(diag.NotBuilt, t.Item.Span(), "`item` belongs to `each`, which is not built yet").
+			Hintf("remove item")
+	}
+	for _, f := range t.Files {
+		out.Files = append(out.Files, ScriptFile{Path: f.Path.Value, Text: f.Text.Value, Delete: f.Delete})
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package graph
+
+import (
+	"slices"
+
+	"foundry/diag"
+	"foundry/dsl"
+	"foundry/envelope"
+	"foundry/schema"
+)
+
+// This file holds the passes of compilation in their order. Each pass adds one thing to the graph and reports
+// what is wrong with it; a later pass works with what the earlier ones could make out, so that one mistake
+// does not hide the next. A graph with errors is never handed out.
+
+// Compile makes the graph of a pipeline. The findings are those of the pipeline, of the definitions it uses
+// and of the project section; the graph is nil when one of them is an error.
+func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
+	p, ok := c.pipeline(pipeline)
+	if !ok {
+		var list diag.List
+		c.unknownPipeline(&list, diag.Span{}, pipeline)
+		return nil, list
+	}
+	comp := c.compiler(p)
+	c.checkProject(&comp.list)
+	comp.run()
+	if comp.list.HasErrors() {
+		return nil, comp.list
+	}
+	return comp.g, comp.list
+}
+
+// Lint returns the findings of the whole file of the user: the project, every definition, used or not, and
+// every pipeline.
+func (c *Catalogue) Lint() diag.List {
+	var list diag.List
+	if c.user.Default.Set {
+		if _, ok := c.pipeline(c.user.Default.Value); !ok {
+			c.unknownPipeline(&list, c.user.Default.Span(), c.user.Default.Value)
+		}
+	}
+	c.checkProject(&list)
+	all := newUses()
+	for i := range c.user.Pipelines {
+		comp := c.compiler(&c.user.Pipelines[i])
+		comp.run()
+		list.Merge(comp.list)
+		all.add(comp.used)
+	}
+	c.lintUnused(&list, all)
+	return list
+}
+
+func (c *Catalogue) unknownPipeline(list *diag.List, at diag.Span, name string) {
+	known := names(pipelineName, c.user.Pipelines, c.builtin.Pipelines)
+	d := list.Report(diag.UnknownPipeline, at, "there is no pipeline %q", name)
+	didYouMean(d, name, known, "`foundry ls pipelines` lists what there is")
+}
+
+// compiler is the compilation of one pipeline.
+type compiler struct {
+	cat  *Catalogue
+	p    *schema.Pipeline // with what it extends merged in
+	def  *pipelineDef
+	g    *Graph
+	list diag.List
+	used *uses
+
+	src    []*schema.Phase // by PhaseID
+	parsed []parsed        // by RuleID
+	byName map[string]PhaseID
+	names  []string // of the phases, sorted
+
+	agents    map[*schema.Agent]int
+	agentDefs []*agentDef // by index into Graph.Agents
+	commands  map[*schema.Command]*Command
+	templates map[templateKey]*dsl.Template
+	kinds     map[string]*envelope.Kind
+	shells    map[diag.Span]bool // shell texts that were checked
+
+	scopes  scopes
+	project []EnvVar
+	lost    bool // a route's target is unknown and resembles nothing
+
+	flow       []exits   // by PhaseID: where a phase's rules can lead
+	reachable  Set       // the phases that some path enters
+	allNamed   bool      // acceptance says all_phases_pass
+	lastPhases []PhaseID // what nothing but detours depends on
+}
+
+// templateKey is the place of a template and how it is compiled.
+type templateKey struct {
+	at   diag.Span
+	text string
+	mode dsl.Mode
+}
+
+func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
+	def := c.resolvePipeline(p)
+	comp := &compiler{cat: c, p: &def.p, def: def, used: newUses(), byName: map[string]PhaseID{},
+		agents: map[*schema.Agent]int{}, commands: map[*schema.Command]*Command{}, templates: map[templateKey]*dsl.Template{},
+		kinds: map[string]*envelope.Kind{}, shells: map[diag.Span]bool{},
+		g: &Graph{Pipeline: p.Name.Value, Description: def.p.Description.Value, Span: p.Name.Span()}}
+	if find(c.user.Pipelines, p.Name.Value, pipelineName) == p {
+		comp.g.File = c.files.Path
+	} else {
+		comp.g.Builtin = true
+	}
+	comp.list.Merge(def.list)
+	return comp
+}
+
+// run is the order of the passes.
+func (c *compiler) run() {
+	c.settings()   // params, limits, policies
+	c.collect()    // one Phase for each phase of the file, ids
+	c.work()       // what each phase does: its kind, agent, envelope, command
+	c.order()      // needs, and what lies before and after what
+	c.routes()     // rules with their targets; the detours take their place in the order
+	c.open()       // the scopes that all texts are compiled in
+	c.texts()      // conditions, templates, gates
+	c.boundaries() // what each phase may write
+	c.acceptance() // accept, criteria
+	if len(c.g.Phases) > 0 {
+		c.follow()        // where the rules can lead: reachability and its findings
+		c.judgeAccept()   // whether accept can hold, and on which paths
+		c.judgeVerdicts() // what may change after it was judged
+	}
+	c.unusedParams()
+	if !c.list.HasErrors() {
+		c.g.Bound = c.bound()
+		c.fingerprint()
+	}
+}
+
+// collect makes the phases. A second phase of the same id stays in the list, so that the order is as written,
+// but no name leads to it.
+func (c *compiler) collect() {
+	n := len(c.p.Phases)
+	c.src = make([]*schema.Phase, 0, n)
+	c.g.Phases = make([]Phase, 0, n)
+	for i := range c.p.Phases {
+		src := &c.p.Phases[i]
+		id := PhaseID(len(c.src))
+		if _, twice := c.byName[src.ID.Value]; !twice && src.ID.Set {
+			c.byName[src.ID.Value] = id
+			c.names = append(c.names, src.ID.Value)
+		}
+		at := src.ID.Span()
+		if at.IsZero() {
+			at = src.Span
+		}
+		c.src = append(c.src, src)
+		c.g.Phases = append(c.g.Phases, Phase{ID: id, Name: src.ID.Value, Description: src.Description.Value, Hint: src.Hint.Value, Span: at,
+			Detour: src.Detour.Value, Optional: src.Optional.Value, Agent: -1})
+	}
+	slices.Sort(c.names)
+}
+
+// unknownPhase reports a name that is no phase of the pipeline and returns the phase that was likely meant.
+func (c *compiler) unknownPhase(at diag.Span, name string) (PhaseID, bool) {
+	d := c.list.Report(diag.UnknownPhase, at, "phase %q is not defined", name)
+	if near := diag.Suggest(name, c.names); near != "" {
+		id := c.byName[near]
+		d.Hintf("did you mean %q?", near).Notef(c.g.Phases[id].Span, "%q is defined here", near)
+		return id, true
+	}
+	if len(c.names) > 12 {
+		d.Hintf("`foundry graph %s` lists the phases", c.p.Name.Value)
+	} else {
+		d.Hintf("the phases are %s", listed(c.names))
+	}
+	return -1, false
+}

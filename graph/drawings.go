@@ -1,0 +1,140 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"foundry/dsl"
+)
+
+// This file draws a graph for programs that lay graphs out: Mermaid and Graphviz. A solid line is an order, a
+// dashed one a jump.
+
+// edge is a rule drawn as a line; rules between the same ends are one line.
+type edge struct {
+	from, to string
+	labels   []string
+	back     bool
+}
+
+// edges are the rules that lead somewhere, in order.
+func (g *Graph) edges() []*edge {
+	var out []*edge
+	seen := map[[2]string]*edge{}
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if r.Action == dsl.Next {
+			continue
+		}
+		from, to := g.Phases[r.Phase].Name, r.Action.String()
+		if r.Action == dsl.Goto {
+			to = g.Phases[r.Target].Name
+		}
+		label := r.Trigger.String()
+		if r.When != nil {
+			label += " when " + clip(oneLine(r.When.Text()), 40)
+		}
+		if r.Retry > 0 {
+			label += fmt.Sprintf(" (%d)", r.Retry)
+		}
+		key := [2]string{from, to}
+		e, ok := seen[key]
+		if !ok {
+			e = &edge{from: from, to: to, back: r.Way == Back || r.Way == Self}
+			seen[key] = e
+			out = append(out, e)
+		}
+		e.labels = append(e.labels, label)
+	}
+	return out
+}
+
+// ends are the pseudo phases that rules lead to.
+func ends(edges []*edge) []string {
+	var out []string
+	for _, word := range []string{"finish", "abort"} {
+		for _, e := range edges {
+			if e.to == word {
+				out = append(out, word)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Mermaid is the graph as a Mermaid flowchart.
+func (g *Graph) Mermaid() string {
+	var b strings.Builder
+	b.WriteString("flowchart TD\n")
+	for i := range g.Phases {
+		ph := &g.Phases[i]
+		open, shut := `["`, `"]`
+		switch {
+		case ph.Detour:
+			open, shut = `(["`, `"])`
+		case ph.Kind == Ask:
+			open, shut = `{{"`, `"}}`
+		}
+		fmt.Fprintf(&b, "  p_%s%s%s<br/>%s<br/>%s%s\n", ph.Name, open, ph.Name, mermaidText(clip(oneLine(g.What(ph.ID)), 40)), visits(g.Bound.Visits[i]), shut)
+	}
+	edges := g.edges()
+	for _, word := range ends(edges) {
+		fmt.Fprintf(&b, "  p_%s((%s))\n", word, word)
+	}
+	for i := range g.Phases {
+		for _, n := range g.Phases[i].Needs {
+			fmt.Fprintf(&b, "  p_%s --> p_%s\n", g.Phases[n].Name, g.Phases[i].Name)
+		}
+	}
+	for _, e := range edges {
+		fmt.Fprintf(&b, "  p_%s -. \"%s\" .-> p_%s\n", e.from, mermaidText(strings.Join(e.labels, "; ")), e.to)
+	}
+	return b.String()
+}
+
+// mermaidText writes what Mermaid would read as markup as entities.
+func mermaidText(s string) string {
+	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "#96;", ";", "#59;").Replace(s)
+}
+
+// DOT is the graph in the language of Graphviz.
+func (g *Graph) DOT() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %s {\n  node [shape=box];\n", dotText(g.Pipeline))
+	for i := range g.Phases {
+		ph := &g.Phases[i]
+		shape := ""
+		switch {
+		case ph.Detour:
+			shape = ", style=rounded"
+		case ph.Kind == Ask:
+			shape = ", shape=hexagon"
+		}
+		label := ph.Name + "\n" + clip(oneLine(g.What(ph.ID)), 40) + "\n" + visits(g.Bound.Visits[i])
+		fmt.Fprintf(&b, "  %s [label=%s%s];\n", dotText(ph.Name), dotText(label), shape)
+	}
+	edges := g.edges()
+	for _, word := range ends(edges) {
+		fmt.Fprintf(&b, "  %s [shape=circle];\n", dotText(word))
+	}
+	for i := range g.Phases {
+		for _, n := range g.Phases[i].Needs {
+			fmt.Fprintf(&b, "  %s -> %s;\n", dotText(g.Phases[n].Name), dotText(g.Phases[i].Name))
+		}
+	}
+	for _, e := range edges {
+		hold := ""
+		if e.back {
+			hold = ", constraint=false"
+		}
+		fmt.Fprintf(&b, "  %s -> %s [style=dashed, label=%s%s];\n", dotText(e.from), dotText(e.to), dotText(strings.Join(e.labels, "\n")), hold)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// dotText is a quoted string of DOT: a backslash stays one, a line break is \n.
+func dotText(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "").Replace(s) + `"`
+}

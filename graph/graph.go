@@ -1,0 +1,361 @@
+// Package graph owns the graph: a pipeline with every name resolved to a dense id, every text compiled, and
+// every loop bounded. Compile makes one from a document or says why it cannot; a Graph is immutable and no
+// name lookup on it can fail.
+package graph
+
+import (
+	"time"
+
+	"foundry/diag"
+	"foundry/dsl"
+	"foundry/envelope"
+	"foundry/gates"
+	"foundry/glob"
+)
+
+// PhaseID is a phase's index in Graph.Phases, which is the order of the file, detours included.
+type PhaseID int
+
+// RuleID is a rule's index in Graph.Rules: phases in order, rules in order.
+type RuleID int
+
+// Isolation says where a run works.
+type Isolation uint8
+
+// The isolations; the zero value is invalid.
+const (
+	Worktree Isolation = iota + 1 // a worktree on a branch of its own
+	Detached                      // a worktree without a branch, gone at the end
+	Checkout                      // the user's checkout; nothing is ever undone there
+)
+
+// Policy says what happens to an accepted run's branch.
+type Policy uint8
+
+// The merge policies; the zero value is invalid.
+const (
+	MergeAsk Policy = iota + 1
+	MergeAuto
+	MergeNever
+)
+
+// Graph is a compiled pipeline.
+type Graph struct {
+	Pipeline    string
+	Description string
+	Builtin     bool   // the pipeline ships with Foundry
+	File        string // the pipeline file, relative to the repository root; "" for a builtin without a file
+	Span        diag.Span
+
+	Params      []Param
+	NeedRequest bool // a run without a request is refused
+	NoRequest   bool // a run with a request is refused
+
+	Isolation Isolation
+	Merge     Policy
+	FailFast  bool
+	KeepGoing bool
+	Project   Project
+	Limits    Limits
+
+	Phases   []Phase
+	Rules    []Rule
+	Agents   []Agent
+	Criteria []Criterion
+
+	Accept     *dsl.Cond // never nil: the default is compiled too
+	AcceptText string
+
+	Bound       Bound
+	Fingerprint string // changes when anything that a run depends on changes
+}
+
+// Project is what the file says of the repository as a whole.
+type Project struct {
+	Name    string
+	Base    string // "" is the branch that is checked out
+	Env     []EnvVar
+	Secrets []string
+	Hooks   bool
+	Copy    []string
+	Link    []string
+	Setup   []Script
+	Scratch []string
+	Keep    Keep
+}
+
+// Keep says how long records are kept; LogBytes caps the log of one phase.
+type Keep struct {
+	Runs     int
+	Days     int
+	LogBytes int64
+}
+
+// Limits are a run's budgets; zero is no limit.
+type Limits struct {
+	Time   time.Duration
+	Turns  int
+	Tokens int
+	Cost   float64
+	Phases int
+}
+
+// Param is a parameter of the pipeline. Default is in its text form.
+type Param struct {
+	Name     string
+	Type     ParamType
+	Default  string
+	Has      bool // a default was written
+	Required bool
+	Choices  []string
+	Span     diag.Span
+}
+
+// ParamType is the type of a parameter.
+type ParamType uint8
+
+// The parameter types; the zero value is invalid.
+const (
+	ParamString ParamType = iota + 1
+	ParamText
+	ParamInt
+	ParamBool
+	ParamChoice
+	ParamList
+	ParamPath
+	ParamNumber // of outputs only
+)
+
+// EnvVar is one variable of an environment.
+type EnvVar struct {
+	Name  string
+	Value *dsl.Template
+}
+
+// Script is a command to start: Shell in /bin/sh, or Argv directly. Exactly one is set.
+type Script struct {
+	Shell string
+	Argv  []*dsl.Template
+	Label string // how it is shown: the shell text, or the argv joined
+}
+
+// PhaseKind says what a phase does.
+type PhaseKind uint8
+
+// The kinds of phases; the zero value is invalid.
+const (
+	AgentWork PhaseKind = iota + 1 // a model's work
+	Code                           // a command
+	Commit                         // builtin: git_commit
+	Status                         // builtin: git_status
+	Noop                           // builtin: noop
+	Ask                            // a person
+)
+
+// Phase is one phase of the graph.
+type Phase struct {
+	ID          PhaseID
+	Name        string
+	Fingerprint string // changes when anything that its result depends on changes, its routes excepted
+	Description string
+	Hint        string
+	Kind        PhaseKind
+	Span        diag.Span
+
+	Detour   bool
+	Optional bool
+	Needs    []PhaseID // direct; empty for a detour
+	Before   Set       // all it depends on, directly or not; for a detour, all that route to it and what they depend on
+	After    Set       // all that depends on it, directly or not, detours included
+	Routers  []PhaseID // of a detour: the phases that route to it
+	First    RuleID    // its rules are Rules[First:First+Count]
+	Count    int
+	When     *dsl.Cond // nil: always
+
+	Boundary  glob.Boundary
+	Declared  bool // `writes` stands on the phase or its agent
+	Writer    bool // may change the workspace: an agent that may write, git_commit, a code phase with writes
+	Commits   bool // the agent may commit and switch branches
+	NeedsTree bool // its end is a snapshot: acceptance names it, or something reads its tree
+	Named     bool // acceptance names it
+
+	Timeout time.Duration // of a code phase (never zero) or an ask (zero: none)
+	Env     []EnvVar      // project, command and phase merged, in that order
+	Dir     string        // relative to the workspace
+
+	// agent
+	Agent    int // index into Graph.Agents
+	Envelope *envelope.Kind
+	Prompt   *dsl.Template // the user text, the phase's own or the agent's
+	Inputs   []Input
+	Model    string
+	Retries  int
+	Gates    []Gate
+
+	// code
+	Script    Script
+	Command   string // the name of the command it runs, "" when in place
+	ExitCodes []int  // codes that pass
+	Nonzero   bool   // any code but 0 passes
+	Outputs   []Output
+	Message   *dsl.Template // git_commit
+
+	// ask
+	Question *dsl.Template
+}
+
+// Input is something that is handed over even if the prompt does not mention it.
+type Input struct {
+	Kind  InputKind
+	Phase PhaseID // of InputPhase and InputField
+	Field string  // of InputField
+	Name  string  // as written: request, plan, plan.summary
+}
+
+// InputKind says what an input is.
+type InputKind uint8
+
+// The kinds of inputs; the zero value is invalid.
+const (
+	InputRequest InputKind = iota + 1
+	InputFeedback
+	InputHandoff
+	InputPhase
+	InputField
+)
+
+// Output is a value read out of a code phase's output.
+type Output struct {
+	Name     string
+	Regex    string // one capture group, or the whole match
+	JSON     string // a JSON pointer
+	Type     ParamType
+	Required bool
+}
+
+// Gate is a gate of a phase.
+type Gate struct {
+	Spec    gates.Spec
+	Command *Command  // of command_passes
+	Cond    *dsl.Cond // of check
+}
+
+// Command is a command outside the phases: a gate's, or a criterion's.
+type Command struct {
+	Script    Script
+	Env       []EnvVar
+	Dir       string
+	Timeout   time.Duration
+	ExitCodes []int
+	Nonzero   bool
+}
+
+// Criterion is a check that runs before acceptance, and once before the work.
+type Criterion struct {
+	Name     string
+	Command  Command
+	Required bool
+}
+
+// Agent is an agent with all that it extends merged in.
+type Agent struct {
+	Name            string
+	Description     string
+	Harness         string // "" only when neither the agent nor the project says one
+	Argv            []string
+	Script          []ScriptTurn
+	Model           string
+	Light, Heavy    string
+	Effort          string
+	Allow, Deny     []string
+	System          *dsl.Template
+	EnvelopeRetries int
+	ReadOnly        bool
+	Permissions     string
+	Env             []EnvVar
+	TurnTimeout     time.Duration
+	StallTimeout    time.Duration
+	Fallback        []int // indexes into Graph.Agents
+	Span            diag.Span
+}
+
+// ScriptTurn is one entry of a scripted agent.
+type ScriptTurn struct {
+	Files []ScriptFile
+	Run   string
+	Reply string // JSON for an object, else verbatim
+}
+
+// ScriptFile is a file that a scripted turn writes, or deletes.
+type ScriptFile struct {
+	Path   string
+	Text   string
+	Delete bool
+}
+
+// Rule is one rule of a phase's route.
+type Rule struct {
+	ID      RuleID
+	Phase   PhaseID
+	Trigger dsl.Trigger
+	When    *dsl.Cond // nil: always
+	Action  dsl.Action
+	Target  PhaseID   // of Goto
+	Way     Way       // of Goto
+	Retry   int       // of a back or self jump
+	With    *dsl.Cond // nil: the default feedback
+	Message string    // of Abort
+	Text    string    // as written, for the record
+	Span    diag.Span
+}
+
+// Way says where a goto leads, seen from its phase.
+type Way uint8
+
+// The ways; the zero value is for rules that are no goto.
+const (
+	Back Way = iota + 1
+	Self
+	Forward
+	IntoDetour
+)
+
+// Label is how a rule is named in reasons and events: "test -> build".
+func (g *Graph) Label(r RuleID) string {
+	rule := g.Rules[r]
+	from := g.Phases[rule.Phase].Name
+	switch rule.Action {
+	case dsl.Goto:
+		return from + " -> " + g.Phases[rule.Target].Name
+	case dsl.Next:
+		return from + " -> next"
+	case dsl.Finish:
+		return from + " -> finish"
+	}
+	return from + " -> abort"
+}
+
+// RulesOf are the rules of a phase in order.
+func (g *Graph) RulesOf(p PhaseID) []Rule {
+	ph := &g.Phases[p]
+	return g.Rules[ph.First : int(ph.First)+ph.Count]
+}
+
+// Lookup finds a phase by its name.
+func (g *Graph) Lookup(name string) (PhaseID, bool) {
+	for i := range g.Phases {
+		if g.Phases[i].Name == name {
+			return PhaseID(i), true
+		}
+	}
+	return -1, false
+}
+
+// Bound is the proven worst case of a run without its limits.
+type Bound struct {
+	Visits []int         // by phase
+	Turns  int           // of all agents
+	Phases int           // visits in all
+	Time   time.Duration // when every turn and command takes as long as it may
+	First  string        // the limit that bites first, as "turns 40"; "" when the bound fits all limits
+}

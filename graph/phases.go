@@ -1,0 +1,196 @@
+package graph
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"foundry/diag"
+	"foundry/envelope"
+	"foundry/schema"
+)
+
+// This file is the pass that finds out what each phase does, and with what.
+
+var kindWords = [...]string{AgentWork: "agent", Code: "command", Commit: "git_commit", Status: "git_status", Noop: "noop", Ask: "ask"}
+
+// String names the kind as views do.
+func (k PhaseKind) String() string {
+	if k == 0 || int(k) >= len(kindWords) {
+		return "invalid"
+	}
+	return kindWords[k]
+}
+
+var phaseBuiltins = map[string]PhaseKind{"git_commit": Commit, "git_status": Status, "noop": Noop}
+
+// work is the pass. A phase whose kind cannot be told is treated as a noop from here on.
+func (c *compiler) work() {
+	for i := range c.g.Phases {
+		ph, src := &c.g.Phases[i], c.src[i]
+		ph.Kind = c.kindOf(ph, src)
+		c.foreignKeys(ph, src)
+		switch ph.Kind {
+		case AgentWork:
+			c.agentPhase(ph, src)
+		case Code:
+			for j := range src.Outputs {
+				c.output(ph, &src.Outputs[j])
+			}
+		case Ask:
+			ph.Timeout = src.Timeout.Value
+			if ph.Optional {
+				c.list.Report(diag.OptionalAsk, src.Optional.Span, "%q asks a person and cannot be optional", ph.Name).
+					Hintf("remove optional, or route a rejection: on reject -> next")
+			}
+		}
+		ph.Commits = src.Commits.Value == "allow"
+	}
+}
+
+// kindOf reads the key that says what is done. That there is exactly one was checked when the file was read.
+func (c *compiler) kindOf(ph *Phase, src *schema.Phase) PhaseKind {
+	switch {
+	case src.Agent.Set:
+		return AgentWork
+	case src.Run.Set(), src.Command.Set:
+		return Code
+	case src.Ask.Set:
+		return Ask
+	case !src.Builtin.Set:
+		return Noop
+	}
+	kind, ok := phaseBuiltins[src.Builtin.Value]
+	if !ok {
+		d := c.list.Report(diag.UnknownBuiltin, src.Builtin.Span(), "there is no builtin %q", src.Builtin.Value)
+		didYouMean(d, src.Builtin.Value, []string{"git_commit", "git_status", "noop"}, "")
+		return Noop
+	}
+	return kind
+}
+
+// foreignKeys reports keys that would do nothing in a phase of its kind.
+func (c *compiler) foreignKeys(ph *Phase, src *schema.Phase) {
+	foreign := func(key string, at diag.Span, of string) {
+		c.list.Report(diag.PhaseKind, at, "%s belongs to %s, and %q is none", key, of, ph.Name).Hintf("remove %s", key)
+	}
+	if src.Message.Set && ph.Kind != Commit {
+		foreign("message", src.Message.Span(), "builtin: git_commit")
+	}
+	if !src.Builtin.Set {
+		return
+	}
+	if src.ExitCodes.Set {
+		foreign("exit_codes", src.ExitCodes.Span, "a phase with run or command")
+	}
+	if len(src.Outputs) > 0 {
+		foreign("outputs", src.Outputs[0].Name.Span(), "a phase with run or command")
+	}
+}
+
+func (c *compiler) kindNamed(name string) *envelope.Kind {
+	k, ok := c.kinds[name]
+	if !ok {
+		var def *kindDef
+		if k, def, ok = c.cat.envelope(name); !ok {
+			return nil
+		}
+		if def != nil {
+			c.list.Merge(def.list)
+		}
+		c.kinds[name] = k
+	}
+	c.used.envelope(c.cat, name)
+	return k
+}
+
+func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
+	ph.Retries, ph.Model = src.Retries.Value, src.Model.Value
+	ph.Timeout = src.Timeout.Value
+	c.inputs(ph, src)
+	kind := src.Envelope
+	if a, ok := c.cat.agent(src.Agent.Value); ok {
+		c.used.agent(c.cat, a)
+		ph.Agent = c.agentIndex(a)
+		if !kind.Set {
+			kind = c.agentDefs[ph.Agent].a.Envelope
+		}
+		if !kind.Set {
+			kind = schema.Text{Value: "generic", Set: true}
+		}
+	} else {
+		c.cat.unknownAgent(&c.list, src.Agent.Span(), src.Agent.Value)
+	}
+	if !kind.Set { // of an agent that nobody knows
+		return
+	}
+	if ph.Envelope = c.kindNamed(kind.Value); ph.Envelope == nil && src.Envelope.Set { // an agent's own is reported with the agent
+		c.cat.unknownEnvelope(&c.list, kind.Span(), kind.Value)
+	}
+}
+
+// inputs reads what is handed over. Order is checked when it is known.
+func (c *compiler) inputs(ph *Phase, src *schema.Phase) {
+	for i := range src.Inputs.Items {
+		t := src.Inputs.Items[i]
+		in := Input{Name: t.Value, Phase: -1}
+		switch t.Value {
+		case "request":
+			in.Kind = InputRequest
+		case "feedback":
+			in.Kind = InputFeedback
+		case "handoff_files":
+			in.Kind = InputHandoff
+		default:
+			name, field, dotted := strings.Cut(t.Value, ".")
+			in.Kind = InputPhase
+			if dotted {
+				in.Kind, in.Field = InputField, field
+			}
+			id, ok := c.byName[name]
+			if !ok {
+				c.unknownInput(t, name)
+				continue
+			}
+			in.Phase = id
+		}
+		if slices.Contains(ph.Inputs, in) {
+			c.list.Report(diag.DuplicateID, t.Span(), "input %q is there twice", t.Value).Hintf("remove one of them")
+			continue
+		}
+		ph.Inputs = append(ph.Inputs, in)
+	}
+}
+
+func (c *compiler) unknownInput(t schema.Text, name string) {
+	at := t.Frag.Span(0, len(name))
+	known := append([]string{"feedback", "handoff_files", "request"}, c.names...)
+	slices.Sort(known)
+	d := c.list.Report(diag.UnknownPhase, at, "input %q is no phase, and none of request, feedback and handoff_files", name)
+	if near := diag.Suggest(name, known); near != "" {
+		d.Hintf("did you mean %q?", near)
+	} else {
+		d.Hintf("name a phase of this pipeline")
+	}
+}
+
+var outputTypes = map[string]ParamType{"": ParamString, "string": ParamString, "int": ParamInt, "number": ParamNumber, "bool": ParamBool}
+
+// output compiles a value that is read out of a command's output.
+func (c *compiler) output(ph *Phase, src *schema.Output) {
+	switch {
+	case src.Regex.Set:
+		re, err := regexp.Compile(src.Regex.Value)
+		if err != nil {
+			c.list.Report(diag.ExprSyntax, src.Regex.Span(), "%q is no regular expression: %s", src.Regex.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
+				Hintf(`write one with a group, such as 'rows=(\d+)'`)
+		} else if re.NumSubexp() > 1 {
+			c.list.Report(diag.ExprSyntax, src.Regex.Span(), "%q has %d groups, and one of them is the value", src.Regex.Value, re.NumSubexp()).
+				Hintf("make the others (?:…)")
+		}
+	case src.JSON.Value != "" && !strings.HasPrefix(src.JSON.Value, "/"):
+		c.list.Report(diag.ExprSyntax, src.JSON.Span(), "%q is no JSON pointer", src.JSON.Value).Hintf("begin it with /, as in /summary/total")
+	}
+	ph.Outputs = append(ph.Outputs, Output{Name: src.Name.Value, Regex: src.Regex.Value, JSON: src.JSON.Value,
+		Type: outputTypes[src.Type.Value], Required: src.Required.Value})
+}

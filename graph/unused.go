@@ -1,0 +1,189 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"foundry/diag"
+	"foundry/dsl"
+	"foundry/envelope"
+	"foundry/gates"
+	"foundry/schema"
+)
+
+// This file keeps track of what pipelines use, and lints what nothing uses: it is reported as unused, and what
+// is wrong with it shows all the same.
+
+// uses are the names that pipelines use.
+type uses struct {
+	agents, commands, gates, envelopes, paramNames map[string]bool
+	everyParam                                     bool // params as a whole is read
+}
+
+func newUses() *uses {
+	return &uses{agents: map[string]bool{}, commands: map[string]bool{}, gates: map[string]bool{}, envelopes: map[string]bool{}, paramNames: map[string]bool{}}
+}
+
+func (u *uses) add(other *uses) {
+	for name := range other.agents {
+		u.agents[name] = true
+	}
+	for name := range other.commands {
+		u.commands[name] = true
+	}
+	for name := range other.gates {
+		u.gates[name] = true
+	}
+	for name := range other.envelopes {
+		u.envelopes[name] = true
+	}
+}
+
+// agent marks an agent, what it extends and what it falls back on.
+func (u *uses) agent(c *Catalogue, a *schema.Agent) {
+	if find(c.user.Agents, a.Name.Value, agentName) != a || u.agents[a.Name.Value] {
+		return
+	}
+	u.agents[a.Name.Value] = true
+	if p, ok := c.parent(a); ok && a.Extends.Set {
+		u.agent(c, p)
+	}
+	if def := c.resolveAgent(a); def.a.Envelope.Set {
+		u.envelope(c, def.a.Envelope.Value)
+	}
+	for _, name := range a.Fallback.Values() {
+		if next, ok := c.agent(name); ok {
+			u.agent(c, next)
+		}
+	}
+}
+
+// envelope marks a kind and what it extends.
+func (u *uses) envelope(c *Catalogue, name string) {
+	e := find(c.user.Envelopes, name, kindName)
+	if e == nil || u.envelopes[name] {
+		return
+	}
+	u.envelopes[name] = true
+	u.envelope(c, e.Extends.Value)
+}
+
+func (u *uses) params(reads []dsl.Read) {
+	for _, r := range reads {
+		if r.Phase != "" || r.Field != "params" {
+			continue
+		}
+		_, name, _ := strings.Cut(r.Path, ".")
+		if name, _, _ = strings.Cut(name, "."); name == "" {
+			u.everyParam = true
+		}
+		u.paramNames[name] = true
+	}
+}
+
+// unusedParams reports params that no text of the pipeline reads.
+func (c *compiler) unusedParams() {
+	if c.used.everyParam || c.list.HasErrors() {
+		return
+	}
+	for i := range c.g.Params {
+		if p := &c.g.Params[i]; !c.used.paramNames[p.Name] {
+			c.list.Report(diag.Unused, p.Span, "nothing reads param %q", p.Name).Hintf("read it as params.%s, or remove it", p.Name)
+		}
+	}
+}
+
+// lintUnused reports definitions that no pipeline uses, and checks them by themselves. What a builtin
+// pipeline would use counts as used: defining its name is how it is exchanged.
+func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
+	shipped := c.shippedUses()
+	lone := c.compiler(&schema.Pipeline{})
+	lone.list = diag.List{}
+	lone.loneScope()
+	for i := range c.user.Commands {
+		cmd := &c.user.Commands[i]
+		if used.commands[cmd.Name.Value] {
+			continue
+		}
+		if !shipped.commands[cmd.Name.Value] {
+			list.Report(diag.Unused, cmd.Name.Span(), "no pipeline uses command %q", cmd.Name.Value).Hintf("remove it, or run it in a phase")
+		}
+		lone.inPlace(*cmd)
+	}
+	for i := range c.user.Gates {
+		gate := &c.user.Gates[i]
+		if used.gates[gate.Name.Value] {
+			continue
+		}
+		if !slices.Contains(builtinGates(), gate.Name.Value) {
+			list.Report(diag.Unused, gate.Name.Span(), "no phase uses gate %q", gate.Name.Value).Hintf("remove it, or list it under a phase's gates")
+		}
+		lone.loneGate(gate)
+	}
+	for i := range c.user.Agents {
+		a := &c.user.Agents[i]
+		if used.agents[a.Name.Value] {
+			continue
+		}
+		if find(c.builtin.Agents, a.Name.Value, agentName) == nil {
+			list.Report(diag.Unused, a.Name.Span(), "no phase uses agent %q", a.Name.Value).Hintf("remove it, or give it a phase")
+		} else {
+			used.agent(c, a)
+		}
+		lone.agentIndex(a)
+	}
+	for i := range c.user.Envelopes {
+		e := &c.user.Envelopes[i]
+		if used.envelopes[e.Name.Value] {
+			continue
+		}
+		if _, ships := envelope.Builtin(e.Name.Value); !ships {
+			list.Report(diag.Unused, e.Name.Span(), "no agent and no phase uses envelope %q", e.Name.Value).Hintf("remove it, or name it as an agent's envelope")
+		}
+		lone.list.Merge(c.resolveKind(e).list)
+	}
+	lone.agentBodies()
+	list.Merge(lone.list)
+}
+
+// shippedUses are the commands that builtin pipelines name.
+func (c *Catalogue) shippedUses() *uses {
+	out := newUses()
+	for i := range c.builtin.Pipelines {
+		for j := range c.builtin.Pipelines[i].Phases {
+			out.commands[c.builtin.Pipelines[i].Phases[j].Command.Value] = true
+		}
+	}
+	return out
+}
+
+// loneScope lets texts that no pipeline uses name anything that some place has.
+func (c *compiler) loneScope() {
+	s := &c.scopes
+	s.elsewhere = c.cat.elsewhere
+	s.params = anyType
+	s.prompt = c.scope(templateNames...)
+	for _, name := range s.elsewhere {
+		s.phases = append(s.phases, dsl.PhaseVar{Name: name, Type: anyType, Approves: true})
+	}
+	s.strict = c.scope(templateNames...)
+}
+
+// loneGate checks a gate that no phase lists.
+func (c *compiler) loneGate(entry *schema.Gate) {
+	spec, _, args, ok := c.cat.gate(&schema.Gate{Kind: entry.Name, Span: entry.Span}, &c.list)
+	if !ok {
+		return
+	}
+	switch spec.Kind {
+	case gates.CommandPasses:
+		c.gateCommand(args["command"], entry)
+	case gates.Check_:
+		any := []dsl.Var{}
+		for _, name := range []string{"status", "reason", "exit", "output", "outputs", "envelope", "changed", "violations", "answer", "attempt", "visit"} {
+			any = append(any, dsl.Var{Name: name, Type: anyType})
+		}
+		t, _ := dataText(args["expr"])
+		c.cond(t.Frag, c.scope(any...), boolType)
+	}
+}
