@@ -1,0 +1,203 @@
+package runner
+
+import (
+	"encoding/json"
+	"time"
+
+	"foundry/gates"
+)
+
+// Kind names an event. Facts are told to the machine; decisions are what the machine made of them. Both are
+// in the log, so that a reader needs no machine; a replay feeds the facts and compares the decisions.
+type Kind string
+
+// Facts.
+const (
+	RunStarted      Kind = "run.started"
+	RunResumed      Kind = "run.resumed"
+	WorkspaceReady  Kind = "workspace.ready"
+	RunInterrupted  Kind = "run.interrupted"
+	RunKilled       Kind = "run.killed"
+	GrantGiven      Kind = "grant.given"
+	SnapshotTaken   Kind = "snapshot.taken"
+	TurnStarted     Kind = "turn.started"
+	TurnEnded       Kind = "turn.ended"
+	BoundaryChecked Kind = "boundary.checked"
+	GateChecked     Kind = "gate.checked"
+	CommandStarted  Kind = "command.started"
+	CommandEnded    Kind = "command.ended"
+	CriterionDone   Kind = "criterion.checked"
+	AskAnswered     Kind = "ask.answered"
+	UndoDone        Kind = "undo.done"
+	BudgetReached   Kind = "budget.reached" // of time; the machine decides the others itself
+	WorldFailed     Kind = "world.failed"   // disk, git, a program that cannot start: ends the run as failed
+	WorkspaceEdited Kind = "workspace.edited"
+)
+
+// Decisions.
+const (
+	PhaseQueued      Kind = "phase.queued"
+	PhaseStarted     Kind = "phase.started"
+	PhaseEnded       Kind = "phase.ended"
+	PhaseSkipped     Kind = "phase.skipped"
+	PhaseNotRun      Kind = "phase.not_run"
+	PhaseStopped     Kind = "phase.stopped"
+	PhaseBlocked     Kind = "phase.blocked"
+	PhaseInvalidated Kind = "phase.invalidated"
+	AttemptStarted   Kind = "attempt.started"
+	EnvelopeAccepted Kind = "envelope.accepted"
+	EnvelopeRejected Kind = "envelope.rejected"
+	RouteTaken       Kind = "route.taken"
+	RoutePending     Kind = "route.pending"
+	RouteSpent       Kind = "route.spent"
+	AskRaised        Kind = "ask.raised"
+	AskWithdrawn     Kind = "ask.withdrawn"
+	RunEnded         Kind = "run.ended"
+)
+
+// Notes: written for readers by the driver, ignored by the machine.
+const (
+	RunSettled     Kind = "run.settled"
+	RunMerged      Kind = "run.merged"
+	RunDiscarded   Kind = "run.discarded"
+	OutsideChanged Kind = "outside.changed"
+	ProcessLeft    Kind = "process.left"
+	Usage          Kind = "usage"
+	Activity       Kind = "activity"
+	Warned         Kind = "warning"
+	SetupRan       Kind = "setup.ran"
+)
+
+// Event is one line of a run's log. Seq counts from 1 without gaps; At is stamped by whoever appends it, in
+// UTC, and no decision depends on it. The rest is set where it applies to the kind.
+type Event struct {
+	Seq     int       `json:"seq"`
+	At      time.Time `json:"at"`
+	Kind    Kind      `json:"kind"`
+	Phase   string    `json:"phase,omitempty"`
+	Visit   int       `json:"visit,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	Turn    int       `json:"turn,omitempty"` // of the run's agent phase visit, from 1
+	Item    string    `json:"item,omitempty"`
+
+	Run       *RunInfo        `json:"run,omitempty"`      // run.started
+	Status    string          `json:"status,omitempty"`   // phase.ended, run.ended, run.settled
+	Reason    string          `json:"reason,omitempty"`   // phase.ended, run.ended, phase.not_run, …
+	Text      string          `json:"text,omitempty"`     // a sentence for people: a warning, an error, a note, the question
+	Hint      string          `json:"hint,omitempty"`     // what to do about it
+	Rule      string          `json:"rule,omitempty"`     // route.*: the rule as written
+	Target    string          `json:"target,omitempty"`   // route.*: a phase, next, finish or abort
+	Used      int             `json:"used,omitempty"`     // route.*: jumps of this rule in this entry of its loop, this one counted
+	Of        int             `json:"of,omitempty"`       // route.*: its bound
+	Seen      []Seen          `json:"seen,omitempty"`     // route.*, run.ended: the terms of the condition with their values
+	Feedback  string          `json:"feedback,omitempty"` // route.*: what is handed on; phase.started: what this visit was given
+	Tree      string          `json:"tree,omitempty"`     // a git tree
+	Ref       string          `json:"ref,omitempty"`
+	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check
+	Agent     string          `json:"agent,omitempty"`
+	Harness   string          `json:"harness,omitempty"`
+	Session   string          `json:"session,omitempty"`
+	File      string          `json:"file,omitempty"`     // beside the log: a prompt, a reply, a log
+	Inputs    []InputDigest   `json:"inputs,omitempty"`   // turn.started
+	Reply     *Reply          `json:"reply,omitempty"`    // turn.ended
+	Result    *CommandResult  `json:"result,omitempty"`   // command.ended, criterion.checked
+	Envelope  json.RawMessage `json:"envelope,omitempty"` // envelope.accepted, with defaults filled in
+	Problems  []string        `json:"problems,omitempty"` // envelope.rejected
+	Changed   []string        `json:"changed,omitempty"`  // boundary.checked: every path that the visit changed and that stays, sorted
+	Unknown   bool            `json:"unknown,omitempty"`  // boundary.checked: nobody could tell what changed
+	Outside   []Violation     `json:"violations,omitempty"`
+	Criterion string          `json:"criterion,omitempty"` // criterion.checked
+	Gate      string          `json:"gate,omitempty"`      // gate.checked
+	Outcome   string          `json:"outcome,omitempty"`   // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified
+	Checks    []gates.Check   `json:"checks,omitempty"`
+	Answer    string          `json:"answer,omitempty"` // ask.answered: approve, reject
+	Who       string          `json:"who,omitempty"`
+	Limit     string          `json:"limit,omitempty"`  // budget.reached, grant.given: time, turns, tokens, cost, phases
+	Grant     float64         `json:"grant,omitempty"`  // grant.given: how much more
+	Commit    string          `json:"commit,omitempty"` // run.merged, command.ended of git_commit
+}
+
+// RunInfo is what a run starts with; it never changes.
+type RunInfo struct {
+	ID          string            `json:"id"`
+	Pipeline    string            `json:"pipeline"`
+	Request     string            `json:"request,omitempty"`
+	Params      map[string]string `json:"params,omitempty"`
+	KeepGoing   bool              `json:"keep_going,omitempty"`
+	Jobs        int               `json:"jobs,omitempty"`  // phases at a time; 0 is 1
+	From        string            `json:"from,omitempty"`  // phases before it are taken as not run
+	Until       string            `json:"until,omitempty"` // phases after it are not run
+	Who         string            `json:"who,omitempty"`
+	File        string            `json:"file,omitempty"` // the pipeline file
+	FileCommit  string            `json:"file_commit,omitempty"`
+	Isolation   string            `json:"isolation,omitempty"` // worktree, detached, checkout
+	Merge       string            `json:"merge,omitempty"`     // auto, ask, never
+	Base        string            `json:"base,omitempty"`      // a branch, or "" when base was a bare commit
+	Branch      string            `json:"branch,omitempty"`
+	BranchPoint string            `json:"branch_point,omitempty"`
+	Worktree    string            `json:"worktree,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Version     string            `json:"version,omitempty"`
+}
+
+// Seen is a term of a condition with the value it had.
+type Seen struct {
+	Term  string `json:"term"`
+	Value string `json:"value"`
+}
+
+// InputDigest says which text of an input was sent, so that a later turn can leave out what did not change.
+type InputDigest struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+}
+
+// Violation is a change that a phase was not allowed to make.
+type Violation struct {
+	Path   string `json:"path"`
+	Change string `json:"change"` // created, changed, deleted, mode, type, head, index
+	Reason string `json:"reason"` // why it was not allowed
+	Undone bool   `json:"undone"`
+	Note   string `json:"note,omitempty"` // why it was not undone
+}
+
+// Stop says how a turn ended.
+type Stop string
+
+// The stops. Only StopEnd and StopTruncated carry a reply.
+const (
+	StopEnd       Stop = "end"
+	StopTruncated Stop = "truncated"
+	StopCancelled Stop = "cancelled"
+	StopLimit     Stop = "limit"   // a provider's usage limit
+	StopTimeout   Stop = "timeout" // turn_timeout or stall_timeout
+	StopError     Stop = "error"
+)
+
+// Reply is the outcome of a turn. The text of the reply is read by the machine; it is in the log because a
+// replay must see what the machine saw.
+type Reply struct {
+	Stop       Stop      `json:"stop"`
+	Text       string    `json:"text,omitempty"`
+	Error      string    `json:"error,omitempty"`
+	Tokens     int       `json:"tokens,omitempty"`
+	Cost       float64   `json:"cost,omitempty"`
+	CostKnown  bool      `json:"cost_known,omitempty"`
+	Calls      int       `json:"calls,omitempty"`
+	CallsKnown bool      `json:"calls_known,omitempty"`
+	ResetAt    time.Time `json:"reset_at,omitzero"`
+}
+
+// CommandResult is how a command ended. Exit is -1 when there was no exit code.
+type CommandResult struct {
+	Command string            `json:"command"`
+	Exit    int               `json:"exit"`
+	Signal  string            `json:"signal,omitempty"`
+	Timeout bool              `json:"timeout,omitempty"`
+	Output  string            `json:"output,omitempty"`  // the last 64 KiB, terminal codes removed, valid UTF-8
+	Outputs map[string]string `json:"outputs,omitempty"` // values as text; the graph knows their types
+	Missing []string          `json:"missing,omitempty"` // required outputs that did not match
+	Notes   []string          `json:"notes,omitempty"`
+	Millis  int64             `json:"millis,omitempty"`
+	Before  bool              `json:"before,omitempty"` // of a criterion: before the work
+}

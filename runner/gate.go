@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"foundry/gates"
+	"foundry/graph"
+)
+
+// JudgeGate judges a gate of a phase whose boundary has been checked. Most gates judge evidence alone; a
+// `check` reads the run.
+func JudgeGate(g *graph.Graph, s State, p graph.PhaseID, gate graph.Gate, e gates.Evidence) gates.Verdict {
+	if gate.Cond == nil {
+		return gate.Spec.Judge(e)
+	}
+	m := machine{g: g, s: s}
+	holds, seen, err := gate.Cond.Holds(m.values(p, m.resultOf(p, Running, passed, "", "")))
+	c := gates.Check{Item: gate.Cond.Text(), OK: holds && err == nil}
+	switch {
+	case err != nil:
+		c.Note = err.Error()
+	case !holds:
+		c.Note = gate.Spec.Message
+		for _, t := range seen {
+			if c.Note != "" {
+				c.Note += "; "
+			}
+			c.Note += t.Term + " is " + t.Value
+		}
+	}
+	v := gates.Verdict{Outcome: gates.Passed, Checks: []gates.Check{c}}
+	if !c.OK {
+		v.Outcome = gates.Failed
+	}
+	return v
+}
+
+// Envelope is the report that the gates of a running phase look at.
+func Envelope(s State, p graph.PhaseID) map[string]any { return s.phases[p].work.envelope }

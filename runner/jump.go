@@ -1,0 +1,181 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"foundry/dsl"
+	"foundry/graph"
+)
+
+// This file takes jumps back. All that are pending when nothing runs and nothing else can start are one
+// step, so that the path does not depend on which of two phases ended first.
+
+// jump takes the pending jumps, or first asks for the snapshot that tells whether a loop makes progress.
+// It says whether something may start now.
+func (m *machine) jump(tree string) bool {
+	var rules []graph.Rule
+	for _, p := range m.s.plan.order {
+		if r := m.s.phases[p].pending; r >= 0 {
+			rules = append(rules, m.g.Rules[r])
+		}
+	}
+	if tree == "" && slices.ContainsFunc(rules, m.mustProgress) {
+		m.s.jumpTree = true
+		return false
+	}
+	m.s.jumpTree = false
+	m.s.jumps++
+	for _, r := range rules {
+		if m.mustProgress(r) && m.stuck(r, tree) {
+			return true
+		}
+	}
+	carried := make([]string, len(rules))
+	for i, r := range rules {
+		carried[i] = m.s.phases[r.Phase].carried
+		m.charge(r)
+	}
+	m.reset(rules)
+	m.requeue(rules)
+	for i, r := range rules {
+		m.deliver(r.Phase, r.Target, carried[i])
+	}
+	return true
+}
+
+func (m *machine) charge(r graph.Rule) {
+	m.s.used[r.ID]++
+	e := m.at(r.Phase, RouteTaken)
+	e.Rule, e.Target, e.Used, e.Of = r.Text, m.g.Phases[r.Target].Name, m.s.used[r.ID], r.Retry+m.s.extra[r.ID]
+	m.record(e)
+}
+
+// reset sets the counters to nothing that a jump to t makes a new entry of: the rules whose target lies
+// strictly after t, and the self rules of t and of all after it. A self jump resets nothing.
+func (m *machine) reset(taken []graph.Rule) {
+	for _, jump := range taken {
+		if jump.Way == graph.Self {
+			continue
+		}
+		for _, r := range m.g.Rules {
+			if r.Action != dsl.Goto {
+				continue
+			}
+			after := m.g.Phases[jump.Target].After.Has(r.Target)
+			if (r.Way == graph.Back && after) || (r.Way == graph.Self && (after || r.Target == jump.Target)) {
+				m.s.used[r.ID] = 0
+			}
+		}
+	}
+}
+
+// requeue queues the targets and all that depends on them again, the sources among them too.
+func (m *machine) requeue(taken []graph.Rule) {
+	again := graph.NewSet(len(m.g.Phases))
+	for _, r := range taken {
+		again.Add(r.Target)
+		again.Union(m.g.Phases[r.Target].After)
+	}
+	m.queueAgain(again)
+	for _, r := range taken {
+		m.edit(r.Target).forced = true
+	}
+}
+
+// queueAgain starts a new entry of a set of phases. A detour among them is not entered any more, unless a
+// phase that routed to it keeps its result.
+func (m *machine) queueAgain(again graph.Set) {
+	for _, p := range m.s.plan.order {
+		if !again.Has(p) {
+			continue
+		}
+		ph := m.edit(p)
+		if ph.status == Waiting {
+			m.record(m.at(p, AskWithdrawn))
+		}
+		if ph.status != Queued {
+			m.move(p, Queued)
+		}
+		ph = m.edit(p)
+		ph.pending, ph.carried, ph.handled, ph.why, ph.forced, ph.omitted = -1, "", false, "", false, false
+		ph.fresh = again
+		if m.g.Phases[p].Detour {
+			ph.entries = slices.DeleteFunc(slices.Clone(ph.entries), again.Has)
+			for _, e := range ph.entries {
+				m.setRelease(e, releaseHeld, p)
+			}
+		}
+		m.setRelease(p, releaseNone, -1)
+		e := m.at(p, PhaseQueued)
+		e.Visit++
+		m.record(e)
+	}
+}
+
+// makeWay stops what runs and would be queued again by a pending jump, for fail_fast, which does not wait.
+// It says whether something still has to stop.
+func (m *machine) makeWay() bool {
+	again := graph.NewSet(len(m.g.Phases))
+	for _, ph := range m.s.phases {
+		if ph.pending >= 0 {
+			t := m.g.Rules[ph.pending].Target
+			again.Add(t)
+			again.Union(m.g.Phases[t].After)
+		}
+	}
+	wait := false
+	for p := range slices.Clone(m.s.running).All {
+		if again.Has(p) {
+			m.edit(p).work.cut = true
+			wait = true
+		}
+	}
+	return wait
+}
+
+// mustProgress says whether a rule's loop has to change the tree: one that goes back to an agent that may
+// write.
+func (m *machine) mustProgress(r graph.Rule) bool {
+	t := &m.g.Phases[r.Target]
+	return r.Way == graph.Back && t.Kind == graph.AgentWork && t.Writer
+}
+
+// stuck says whether this jump finds the same tree and the same failure as the rule's last one, and ends the
+// run if so. An unknown tree ("?") is like no other.
+func (m *machine) stuck(r graph.Rule, tree string) bool {
+	now := mark{set: true, tree: tree, signature: signature(m.s.phases[r.Phase].result)}
+	last := m.s.marks[r.ID]
+	m.s.marks[r.ID] = now
+	if !last.set || tree == UnknownTree || last.tree != now.tree || last.signature != now.signature {
+		return false
+	}
+	m.end(r.Phase, RunRejected, ReasonNoProgress, fmt.Sprintf("%s: %s changed nothing and %s ended the same way again",
+		m.g.Label(r.ID), m.g.Phases[r.Target].Name, m.g.Phases[r.Phase].Name), nil)
+	return true
+}
+
+// UnknownTree stands for a tree that nobody looked at: it equals no tree, itself included.
+const UnknownTree = "?"
+
+var noise = regexp.MustCompile(`0x[0-9a-fA-F]+|\b\d+(\.\d+)?(ns|µs|ms|s|m|h)\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|(/[^\s:/]+)+/`)
+
+// signature is what makes two failures the same: the exit and the lines of the output, without times,
+// addresses and the folders of absolute paths. Of a rejection only the tree counts.
+func signature(r *result) string {
+	if r == nil || r.command == nil {
+		if r != nil && r.outcome == rejected {
+			return "rejected"
+		}
+		if r != nil {
+			return r.reason + "\n" + r.text
+		}
+		return ""
+	}
+	sum := sha256.Sum256([]byte(noise.ReplaceAllString(strings.TrimSpace(r.command.Output), "")))
+	return fmt.Sprintf("exit %d %s", r.command.Exit, hex.EncodeToString(sum[:8]))
+}

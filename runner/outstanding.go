@@ -1,0 +1,84 @@
+package runner
+
+import "foundry/graph"
+
+// Outstanding is what is under way: the commands whose facts have not come yet. It depends on the state
+// alone, so that a process that replayed a log knows what the one before it was doing.
+func Outstanding(g *graph.Graph, s State) []Command {
+	if s.info == nil {
+		return nil
+	}
+	var out []Command
+	add := func(k CommandKind, p graph.PhaseID, n int) *Command {
+		c := Command{ID: ID{Kind: k, Phase: p, N: n}}
+		if p >= 0 {
+			c.ID.Visit, c.ID.Attempt, c.ID.Turn = s.phases[p].visits, s.phases[p].work.attempt, s.phases[p].work.turn
+		}
+		out = append(out, c)
+		return &out[len(out)-1]
+	}
+	if s.stage == stageEnded {
+		add(End, -1, s.resumes)
+		return out
+	}
+	if s.status == RunInterrupt {
+		return nil
+	}
+	for p := range s.running.All {
+		{
+			wk := &s.phases[p].work
+			if (s.ending != nil || wk.cut) && (wk.step == stepTurn || wk.step == stepCommand) {
+				add(StopWork, p, 0)
+			}
+			switch wk.step {
+			case stepStart:
+				add(TakeSnapshot, p, int(ForStart)).Purpose = ForStart
+			case stepTurn:
+				c := add(SendTurn, p, 0)
+				c.Purpose, c.Agent, c.Session = wk.purpose, wk.agent, s.sessions[wk.agent]
+			case stepCommand:
+				add(StartCommand, p, 0)
+			case stepBoundary:
+				add(CheckBoundary, p, 0)
+			case stepGates:
+				add(JudgeGates, p, 0)
+			case stepEnd:
+				add(TakeSnapshot, p, int(ForEnd)).Purpose = ForEnd
+			case stepAsk:
+				add(TakeSnapshot, p, int(ForAsk)).Purpose = ForAsk
+			case stepUndo:
+				add(UndoPhase, p, 0)
+			}
+		}
+	}
+	busy := len(out) > 0
+	if s.ending != nil {
+		return out
+	}
+	switch {
+	case s.stage == stageSetup:
+		add(MakeWorkspace, -1, s.resumes)
+		return out
+	case s.stage == stageBefore && s.criterion < len(g.Criteria):
+		add(CheckCriterion, -1, s.criterion).Before = true
+		return out
+	case s.stage == stageAfter && s.criterion < len(g.Criteria):
+		add(CheckCriterion, -1, len(g.Criteria)+s.criterion)
+		return out
+	case s.stage == stageAfter && !s.judged:
+		add(TakeSnapshot, -1, -1).Purpose = ForVerdict
+		return out
+	case s.jumpTree:
+		add(TakeSnapshot, -1, s.jumps).Purpose = ForJump
+		return out
+	}
+	for i := range s.phases {
+		if s.phases[i].status == Waiting {
+			add(PutAsk, graph.PhaseID(i), 0)
+		}
+	}
+	if !busy && (s.status == RunWaiting || s.status == RunPaused) {
+		add(Park, -1, s.resumes).ResetAt = s.resetAt
+	}
+	return out
+}

@@ -1,0 +1,384 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"foundry/dsl"
+	"foundry/graph"
+)
+
+// This file renders what a phase sends out: prompts, corrections, commands, environments, questions.
+
+// World is what the texts of a phase may say of the world, looked at just before they are rendered.
+type World struct {
+	Context      string   // a card about the repository
+	HandoffDir   string   // absolute
+	HandoffFiles []string // relative to HandoffDir
+}
+
+func (w World) into(v dsl.Values) dsl.Values {
+	v.Vars["context"] = w.Context
+	v.Vars["handoff_dir"] = w.HandoffDir
+	v.Vars["handoff_files"] = append([]string{}, w.HandoffFiles...)
+	return v
+}
+
+// Message is a turn's prompt as it is sent.
+type Message struct {
+	System string // for the session; empty when the session has it already
+	Text   string
+	Inputs []InputDigest // what was sent of each input, for the log
+}
+
+// Prompt renders the turn that a SendTurn command asks for. A session that remembers is sent what changed
+// since this phase's last prompt; one that does not gets the whole prompt every time.
+func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Message, error) {
+	p := c.ID.Phase
+	wk := &s.phases[p].work
+	values := w.into(valuesOf(g, s, p, nil))
+	var out Message
+	inputs, err := inputTexts(g, s, p, values, w)
+	if err != nil {
+		return out, err
+	}
+	for _, in := range inputs {
+		out.Inputs = append(out.Inputs, InputDigest{Name: in.name, Digest: digest(in.text)})
+	}
+	agent := &g.Agents[c.Agent]
+	if agent.System != nil && (!remembers || c.Session <= 1) {
+		if out.System, err = agent.System.Render(values); err != nil {
+			return out, err
+		}
+	}
+	var parts []string
+	whole := !remembers || (c.Purpose == ForPrompt && len(wk.digests) == 0)
+	if c.Purpose == ForPrompt && !whole {
+		parts = whatChanged(g, s, p, inputs)
+		whole = len(parts) == 0
+	}
+	if whole {
+		if parts, err = wholePrompt(g, s, p, values, inputs); err != nil {
+			return out, err
+		}
+	}
+	switch c.Purpose {
+	case ForEnvelope:
+		parts = append(parts, envelopeCorrection(g, p, wk.problems))
+	case ForCheck:
+		parts = append(parts, checkCorrections(wk)...)
+		parts = append(parts, reportSection(g, p))
+	default:
+		parts = append(parts, reportSection(g, p))
+	}
+	out.Text = strings.Join(parts, "\n\n") + "\n"
+	return out, nil
+}
+
+type inputText struct {
+	name      string
+	text      string
+	mentioned bool // the prompt's own text has it
+}
+
+// inputTexts renders the phase's inputs, in their order.
+func inputTexts(g *graph.Graph, s State, p graph.PhaseID, v dsl.Values, w World) ([]inputText, error) {
+	ph := &g.Phases[p]
+	var out []inputText
+	for _, in := range ph.Inputs {
+		t := inputText{name: in.Name, mentioned: mentions(g, ph.Prompt, in)}
+		switch in.Kind {
+		case graph.InputRequest:
+			t.text = s.info.Request
+		case graph.InputHandoff:
+			t.text = dsl.Text(v.Vars["handoff_files"])
+		case graph.InputFeedback:
+			continue // always handed over
+		case graph.InputPhase:
+			t.text = phaseText(s, in.Phase)
+		case graph.InputField:
+			if r := s.phases[in.Phase].result; r != nil && r.envelope != nil {
+				t.text = dsl.Text(r.envelope[in.Field])
+			}
+		}
+		if t.text == "" {
+			t.text = "(not available)"
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// phaseText is another phase's result as an input: an agent's envelope, a command's end and last lines.
+func phaseText(s State, p graph.PhaseID) string {
+	r := s.phases[p].result
+	switch {
+	case r == nil:
+		return ""
+	case r.command != nil:
+		return strings.TrimSpace(howItEnded(r.command) + "\n" + lastLines(r.command.Output, 60))
+	case r.envelope != nil:
+		return dsl.Text(trimmed(r.envelope))
+	}
+	return ""
+}
+
+// trimmed leaves out the fields that say nothing.
+func trimmed(e map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range e {
+		switch v := v.(type) {
+		case string:
+			if v != "" {
+				out[k] = v
+			}
+		case []any:
+			if len(v) > 0 {
+				out[k] = v
+			}
+		case map[string]any:
+			if t := trimmed(v); len(t) > 0 {
+				out[k] = t
+			}
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func mentions(g *graph.Graph, t *dsl.Template, in graph.Input) bool {
+	if t == nil {
+		return false
+	}
+	for _, r := range t.Reads() {
+		switch in.Kind {
+		case graph.InputRequest:
+			if r.Phase == "" && r.Field == "request" {
+				return true
+			}
+		case graph.InputHandoff:
+			if r.Phase == "" && r.Field == "handoff_files" {
+				return true
+			}
+		case graph.InputPhase, graph.InputField:
+			if r.Phase == g.Phases[in.Phase].Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wholePrompt is the agent's text, the inputs that it does not mention, and the feedback.
+func wholePrompt(g *graph.Graph, s State, p graph.PhaseID, v dsl.Values, inputs []inputText) ([]string, error) {
+	ph := &g.Phases[p]
+	var parts []string
+	feedback := false
+	if ph.Prompt != nil {
+		text, err := ph.Prompt.Render(v)
+		if err != nil {
+			return nil, err
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			parts = append(parts, text)
+		}
+		for _, r := range ph.Prompt.Reads() {
+			feedback = feedback || (r.Phase == "" && r.Field == "feedback")
+		}
+	}
+	for _, in := range inputs {
+		if !in.mentioned {
+			parts = append(parts, section(in.name, in.text))
+		}
+	}
+	if given := s.phases[p].work.given; given != "" && !feedback {
+		parts = append(parts, section("feedback", given))
+	}
+	return parts, nil
+}
+
+// whatChanged is a revisit's prompt in a session that remembers: feedback, and each input whose text differs
+// from what this phase last sent. Nothing changed: no parts.
+func whatChanged(g *graph.Graph, s State, p graph.PhaseID, inputs []inputText) []string {
+	wk := &s.phases[p].work
+	var parts []string
+	if wk.given != "" {
+		parts = append(parts, section("feedback", wk.given))
+	}
+	for _, in := range inputs {
+		same := false
+		for _, d := range wk.digests {
+			same = same || (d.Name == in.name && d.Digest == digest(in.text))
+		}
+		if !same {
+			parts = append(parts, section(in.name, in.text))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	head := fmt.Sprintf("Phase %s again, round %d. The task is the same as before; this is what is new.", g.Phases[p].Name, s.phases[p].visits)
+	return append([]string{head}, parts...)
+}
+
+func section(name, text string) string { return "## " + name + "\n\n" + strings.TrimSpace(text) }
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func reportSection(g *graph.Graph, p graph.PhaseID) string {
+	return "## report\n\nEnd your reply with one JSON object of this form, and nothing after it:\n\n```json\n" +
+		strings.TrimSpace(g.Phases[p].Envelope.Example()) + "\n```"
+}
+
+func envelopeCorrection(g *graph.Graph, p graph.PhaseID, problems []string) string {
+	var b strings.Builder
+	b.WriteString("Your report could not be used:\n")
+	for _, pr := range problems {
+		b.WriteString("- " + pr + "\n")
+	}
+	b.WriteString("\nDo not do any further work. Answer with the report alone: one JSON object of this form, and nothing else.\n\n```json\n")
+	b.WriteString(strings.TrimSpace(g.Phases[p].Envelope.Example()) + "\n```")
+	return b.String()
+}
+
+// checkCorrections are the texts for a boundary and for gates that failed.
+func checkCorrections(wk *work) []string {
+	var parts []string
+	if len(wk.violations) > 0 {
+		parts = append(parts, "You changed what this phase may not change:\n"+checksText(wk.violations, nil)+
+			"\n\nKeep to the paths that this phase may write. If the task cannot be done within them, report status \"blocked\" and say what is needed.")
+	}
+	if failed := checksText(nil, wk.verdicts); failed != "" {
+		parts = append(parts, "These checks failed:\n"+failed+
+			"\n\nMend the work, or correct the claim in your report if the claim is what is wrong. Then report again, for the whole of this phase.")
+	}
+	return parts
+}
+
+// Start is a command as it is started.
+type Start struct {
+	Shell   string   // set for a shell text
+	Argv    []string // set for an argv
+	Dir     string   // relative to the workspace
+	Env     []string // NAME=value, the project's, the command's and the phase's in this order, then Foundry's
+	Message string   // of git_commit
+}
+
+// Resolve renders what a code phase starts.
+func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
+	ph := &g.Phases[p]
+	v := w.into(valuesOf(g, s, p, nil))
+	out := Start{Shell: ph.Script.Shell, Dir: ph.Dir}
+	var err error
+	if out.Argv, err = renderAll(ph.Script.Argv, v); err != nil {
+		return out, err
+	}
+	if out.Env, err = environment(ph.Env, v); err != nil {
+		return out, err
+	}
+	out.Env = append(out.Env, "FOUNDRY_RUN_ID="+s.info.ID, "FOUNDRY_PHASE="+ph.Name, fmt.Sprintf("FOUNDRY_VISIT=%d", s.phases[p].visits),
+		"FOUNDRY_HANDOFF_DIR="+w.HandoffDir, "FOUNDRY_FEEDBACK="+strings.ReplaceAll(s.phases[p].work.given, "\x00", ""))
+	if ph.Message != nil {
+		if out.Message, err = ph.Message.Render(v); err != nil {
+			return out, err
+		}
+		out.Message = strings.TrimSpace(out.Message)
+		if out.Message == "" {
+			out.Message = s.commitMessage(g, p)
+		}
+	}
+	return out, nil
+}
+
+// commitMessage is what a commit says when its own message is empty: the first line of the newest summary
+// before it, else of the request.
+func (s State) commitMessage(g *graph.Graph, p graph.PhaseID) string {
+	for i := len(s.plan.order) - 1; i >= 0; i-- {
+		q := s.plan.order[i]
+		if r := s.phases[q].result; g.Phases[p].Before.Has(q) && r != nil && summaryOf(r.envelope) != "" {
+			return firstLine(summaryOf(r.envelope))
+		}
+	}
+	if s.info.Request != "" {
+		return firstLine(s.info.Request)
+	}
+	return "foundry: " + g.Pipeline
+}
+
+// ResolveCommand renders a command outside the phases: a gate's, or a criterion's.
+func ResolveCommand(g *graph.Graph, s State, p graph.PhaseID, c *graph.Command, w World) (Start, error) {
+	v := w.into(valuesOf(g, s, p, nil))
+	out := Start{Shell: c.Script.Shell, Dir: c.Dir}
+	var err error
+	if out.Argv, err = renderAll(c.Script.Argv, v); err != nil {
+		return out, err
+	}
+	out.Env, err = environment(c.Env, v)
+	out.Env = append(out.Env, "FOUNDRY_RUN_ID="+s.info.ID)
+	return out, err
+}
+
+// AgentEnvironment renders an agent's environment.
+func AgentEnvironment(g *graph.Graph, s State, p graph.PhaseID, agent int, w World) ([]string, error) {
+	v := w.into(valuesOf(g, s, p, nil))
+	env := append(append(append([]graph.EnvVar{}, g.Project.Env...), g.Phases[p].Env...), g.Agents[agent].Env...)
+	return environment(env, v)
+}
+
+func renderAll(list []*dsl.Template, v dsl.Values) ([]string, error) {
+	var out []string
+	for _, t := range list {
+		text, err := t.Render(v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, strings.ReplaceAll(text, "\x00", ""))
+	}
+	return out, nil
+}
+
+func environment(list []graph.EnvVar, v dsl.Values) ([]string, error) {
+	var out []string
+	for _, e := range list {
+		text, err := e.Value.Render(v)
+		if err != nil {
+			return nil, fmt.Errorf("env %s: %w", e.Name, err)
+		}
+		out = append(out, e.Name+"="+strings.ReplaceAll(text, "\x00", ""))
+	}
+	return out, nil
+}
+
+// Question renders what an ask phase asks.
+func Question(g *graph.Graph, s State, p graph.PhaseID) (string, error) {
+	t := g.Phases[p].Question
+	if t == nil {
+		return "", nil
+	}
+	text, err := t.Render(World{}.into(valuesOf(g, s, p, nil)))
+	return strings.TrimSpace(text), err
+}
+
+// checkTexts renders once everything that must not miss a value, so that the phase fails before anything is
+// started for it.
+func checkTexts(g *graph.Graph, s State, p graph.PhaseID) error {
+	switch g.Phases[p].Kind {
+	case graph.Ask:
+		_, err := Question(g, s, p)
+		return err
+	case graph.AgentWork:
+		if _, err := AgentEnvironment(g, s, p, g.Phases[p].Agent, World{}); err != nil {
+			return err
+		}
+		_, err := wholePrompt(g, s, p, World{}.into(valuesOf(g, s, p, nil)), nil)
+		return err
+	}
+	_, err := Resolve(g, s, p, World{})
+	return err
+}

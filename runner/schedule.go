@@ -1,0 +1,269 @@
+package runner
+
+import "foundry/graph"
+
+// This file decides what may start. Nothing in it depends on which of two phases ended first: a phase is
+// left out because of how its ancestors ended, and started when all of them are at rest.
+
+// readiness is what keeps a queued phase.
+type readiness uint8
+
+const (
+	mustWait readiness = iota
+	mayStart
+	leftOut
+	isBlocked
+)
+
+// advance starts, leaves out and ends until nothing moves any more.
+func (m *machine) advance() {
+	for !m.done() {
+		if m.s.ending != nil {
+			if m.s.running.Empty() {
+				m.conclude()
+			}
+			return
+		}
+		if m.s.stage != stageWork || m.s.jumpTree {
+			return
+		}
+		if m.s.status == RunPaused || m.s.status == RunInterrupt {
+			return
+		}
+		if m.g.FailFast && m.anyPending() {
+			if m.makeWay() || !m.jump("") {
+				return
+			}
+			continue
+		}
+		if m.settleQueued() {
+			continue
+		}
+		if !m.s.running.Empty() || !m.quiet() {
+			return
+		}
+	}
+}
+
+func (m *machine) done() bool { return m.s.stage == stageEnded }
+
+// settleQueued goes over the queued phases once, in list order, and says whether anything changed.
+func (m *machine) settleQueued() bool {
+	for _, p := range m.s.plan.order {
+		if m.s.phases[p].status != Queued {
+			continue
+		}
+		switch r, why := m.readiness(p); r {
+		case leftOut:
+			m.leaveOut(p, why)
+			return true
+		case isBlocked:
+			m.move(p, Blocked).why = why
+			e := m.at(p, PhaseBlocked)
+			e.Reason = why
+			m.record(e)
+			return true
+		case mayStart:
+			if m.skips(p) {
+				return true
+			}
+			if m.g.Phases[p].Kind != graph.Ask && m.hasRoom(p) {
+				m.begin(p)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readiness says whether a queued phase may start, and why it does not run if it does not.
+func (m *machine) readiness(p graph.PhaseID) (readiness, string) {
+	if m.g.Phases[p].Detour {
+		return m.detourReadiness(p), ""
+	}
+	ph, before := m.s.phases[p], m.g.Phases[p].Before
+	counts := func(a graph.PhaseID) bool { return !ph.forced || ph.fresh.Has(a) }
+	if a, ok := before.FirstCommon(m.s.closed, counts); ok {
+		return leftOut, m.whyClosed(a)
+	}
+	if from, ok := m.passedOver(p); ok {
+		return leftOut, m.g.Phases[from].Name + " went on to " + m.g.Phases[m.s.phases[from].toward].Name
+	}
+	if a, ok := before.FirstCommon(m.s.blocked, counts); ok {
+		return isBlocked, m.g.Phases[a].Name + " is blocked"
+	}
+	if _, ok := before.FirstCommon(m.s.active, counts); ok {
+		return mustWait, ""
+	}
+	for _, need := range m.g.Phases[p].Needs {
+		if m.s.phases[need].status == NotRun && counts(need) && !m.countsAsEnded(need, p) {
+			return leftOut, m.g.Phases[need].Name + " did not run"
+		}
+	}
+	return mayStart, ""
+}
+
+func (m *machine) whyClosed(a graph.PhaseID) string {
+	switch ph := m.s.phases[a]; {
+	case ph.handled && ph.status != Fail && ph.status != Rejected:
+		return m.g.Phases[a].Name + " went to finish"
+	case ph.handled:
+		return m.g.Phases[a].Name + " ended " + ph.status.String() + " and went elsewhere"
+	default:
+		return m.g.Phases[a].Name + " ended " + ph.status.String()
+	}
+}
+
+// passedOver says whether a forward jump leaves x out: what lies between its ends, and what needs one of
+// these and is neither its target nor behind it. A jump taken before x was queued again does not count.
+func (m *machine) passedOver(x graph.PhaseID) (graph.PhaseID, bool) {
+	before, fresh := m.g.Phases[x].Before, m.s.phases[x].fresh
+	for _, p := range m.s.forward {
+		q := m.s.phases[p].toward
+		if !before.Has(p) || (fresh != nil && !fresh.Has(p)) || x == q || before.Has(q) {
+			continue
+		}
+		if m.g.Phases[q].Before.Has(x) || before.Intersects(m.g.Phases[p].After, m.g.Phases[q].Before) {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+// countsAsEnded says whether a phase that did not run stands in x's way: not when a jump over it led to x,
+// or to something before x.
+func (m *machine) countsAsEnded(need, x graph.PhaseID) bool {
+	for _, p := range m.s.forward {
+		q := m.s.phases[p].toward
+		if m.g.Phases[need].Before.Has(p) && (x == q || m.g.Phases[x].Before.Has(q)) {
+			return true
+		}
+	}
+	return m.s.phases[need].omitted
+}
+
+// detourReadiness: an entered detour starts when every phase that routes to it has ended, or cannot run
+// before it since it waits for a pending jump or for a detour.
+func (m *machine) detourReadiness(d graph.PhaseID) readiness {
+	if len(m.s.phases[d].entries) == 0 {
+		return mustWait
+	}
+	held := m.held()
+	for _, r := range m.g.Phases[d].Routers {
+		if !m.s.phases[r].status.Ended() && !held.Has(r) {
+			return mustWait
+		}
+	}
+	return mayStart
+}
+
+// held is what waits for a pending jump or a detour that is under way; none of it runs before those are over.
+func (m *machine) held() graph.Set {
+	out := graph.NewSet(len(m.s.phases))
+	for i, ph := range m.s.phases {
+		if ph.release == releaseHeld {
+			out.Union(m.g.Phases[i].After)
+		}
+	}
+	return out
+}
+
+// behindAsk is what waits for a person's answer.
+func (m *machine) behindAsk() graph.Set {
+	out := graph.NewSet(len(m.s.phases))
+	for i, ph := range m.s.phases {
+		if m.g.Phases[i].Kind == graph.Ask && !ph.status.Ended() {
+			out.Union(m.g.Phases[i].After)
+			out.Add(graph.PhaseID(i))
+		}
+	}
+	return out
+}
+
+// hasRoom says whether one more phase fits beside what runs: within the number of jobs, one writer or many
+// readers, and list order between a writer and what nothing orders against it.
+func (m *machine) hasRoom(p graph.PhaseID) bool {
+	if m.s.running.Len() >= max(m.s.info.Jobs, 1) {
+		return false
+	}
+	rivals := m.s.plan.rivals[p]
+	if len(rivals) == 0 {
+		return true
+	}
+	held := m.held()
+	held.Union(m.behindAsk())
+	for _, y := range rivals {
+		other := m.s.phases[y]
+		if other.status == Running {
+			return false
+		}
+		if m.s.plan.rank[y] < m.s.plan.rank[p] && other.status == Queued && !held.Has(y) && m.mayStillRun(y, held) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayStillRun says whether a queued phase can start in this entry; a detour that was not entered can only
+// if one of the phases that route to it still can end.
+func (m *machine) mayStillRun(y graph.PhaseID, held graph.Set) bool {
+	if !m.g.Phases[y].Detour || len(m.s.phases[y].entries) > 0 {
+		return true
+	}
+	for _, r := range m.g.Phases[y].Routers {
+		if !m.s.phases[r].status.Ended() && !held.Has(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// quiet is called when nothing runs and nothing can start: it takes the next larger step and says whether
+// that may let something start.
+func (m *machine) quiet() bool {
+	if m.s.finishing {
+		m.beginVerdict()
+		return false
+	}
+	if m.anyPending() {
+		return m.jump("")
+	}
+	if m.putAsks() {
+		return false
+	}
+	for i := range m.s.phases {
+		if m.s.phases[i].status == Waiting {
+			m.s.status = RunWaiting
+			return false
+		}
+	}
+	if !m.s.blocked.Empty() {
+		m.s.status = RunWaiting
+		return false
+	}
+	m.beginVerdict()
+	return false
+}
+
+// putAsks starts every ask that only waited for the rest to come to a stop.
+func (m *machine) putAsks() bool {
+	put := false
+	for _, p := range m.s.plan.order {
+		if m.g.Phases[p].Kind == graph.Ask && m.s.phases[p].status == Queued {
+			if r, _ := m.readiness(p); r == mayStart {
+				m.begin(p)
+				put = true
+			}
+		}
+	}
+	return put
+}
+
+func (m *machine) anyPending() bool {
+	for _, ph := range m.s.phases {
+		if ph.pending >= 0 {
+			return true
+		}
+	}
+	return false
+}

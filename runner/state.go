@@ -1,0 +1,292 @@
+// Package runner owns the machine: what a run does next. Step is a pure function of a graph, a state and an
+// event; it touches no clock, disk, process or network. A driver carries the commands out and answers with
+// facts, so that resume is a replay of the log, a test is a list of events, and a simulation is random ones.
+package runner
+
+import (
+	"slices"
+	"time"
+
+	"foundry/envelope"
+	"foundry/graph"
+)
+
+// State is a run at one instant. It is a value: Step returns a new one and leaves the old as it was. Only
+// events make one.
+type State struct {
+	info   *RunInfo
+	plan   *plan
+	phases []*phase // replaced, never written through, once a Step has returned
+	used   []int    // jumps by rule in this entry of its loop
+	marks  []mark   // by rule: what the last jump saw
+	extra  []int    // by rule: jumps granted on top of its bound
+	grants graph.Limits
+
+	status    RunStatus
+	reason    string
+	text      string
+	ending    *ending
+	ender     graph.PhaseID // the phase that ended the run, -1
+	finishing bool          // a finish was taken: acceptance comes before pending jumps
+	stage     stage
+	criterion int // index of the one that runs in stageBefore and stageAfter
+	criteria  []criterion
+
+	jumps    int  // jump steps taken, which tells their snapshots apart
+	jumpTree bool // a snapshot for the next jump step is wanted
+	tree     string
+	judged   bool // the snapshot for the verdict has been taken
+	resumes  int
+
+	turns    int
+	tokens   int
+	cost     float64
+	unknown  bool // a turn did not tell its cost
+	visits   int
+	sessions []int // turns by agent
+	resetAt  time.Time
+
+	active  graph.Set // queued, running, waiting, or held by a pending jump or a detour
+	closed  graph.Set // what depends on these does not run
+	blocked graph.Set
+	running graph.Set
+	forward []graph.PhaseID // phases that jumped forward, in the order of the graph
+}
+
+type stage uint8
+
+const (
+	stageSetup  stage = iota + 1 // the workspace is made
+	stageBefore                  // criteria before the work
+	stageWork
+	stageAfter // criteria before acceptance
+	stageEnded
+)
+
+// ending is a verdict that waits for running work to stop.
+type ending struct {
+	status RunStatus
+	reason string
+	text   string
+	seen   []Seen
+}
+
+type mark struct {
+	set       bool
+	tree      string
+	signature string
+}
+
+// criterion is what a criterion came to before the work and before acceptance.
+type criterion struct{ before, after criterionOutcome }
+
+type criterionOutcome uint8
+
+const (
+	criterionPassed criterionOutcome = iota + 1
+	criterionFailed
+	criterionUnverified // it could not be run
+)
+
+// phase is what the machine knows of one phase. A shared one is never written: machine.edit copies.
+type phase struct {
+	status  Status
+	visits  int
+	work    work
+	result  *result // of the newest ended visit
+	release release
+	toward  graph.PhaseID   // of releaseForward and releaseDetour
+	pending graph.RuleID    // a jump that waits until nothing else can start; -1
+	carried string          // its feedback
+	handled bool            // a rule took the way this entry ended
+	why     string          // of not_run, skipped and blocked
+	entries []graph.PhaseID // of a detour: the phases that routed to it
+	omitted bool            // --from left it out, which nobody holds against what follows
+	forced  bool            // a jump's target: only what was queued with it is waited for
+	fresh   graph.Set       // what was queued together with it last; nil: everything
+	inbox   []note
+}
+
+// release says what an ended phase means for what depends on it.
+type release uint8
+
+const (
+	releaseNone    release = iota
+	releaseOpen            // they may start
+	releaseHeld            // a jump is pending, or a detour is under way
+	releaseForward         // they may start from `toward` on
+	releaseClosed          // they do not run
+)
+
+// note is feedback from one source.
+type note struct {
+	source graph.PhaseID
+	visit  int // of the source
+	text   string
+	given  bool
+}
+
+// step is what is being carried out for a running phase.
+type step uint8
+
+const (
+	stepStart    step = iota + 1 // the snapshot before it
+	stepTurn                     // an agent works
+	stepCommand                  // a command runs
+	stepBoundary                 // what changed is being looked at
+	stepGates
+	stepEnd  // the snapshot after it
+	stepAsk  // the snapshot that a person is shown, then the person
+	stepUndo // its changes are being put back
+)
+
+// work is the progress of a visit.
+type work struct {
+	step       step
+	attempt    int
+	turn       int // turns of this visit
+	purpose    Purpose
+	agent      int
+	fallbacks  int
+	retold     int // envelope corrections in this attempt
+	truncated  int // truncated replies in a row
+	problems   []string
+	envelope   envelope.Object
+	given      string // feedback, as text
+	startTree  string
+	fail       string // the reason it will fail with once its changes are looked at
+	failText   string
+	verdicts   []gateVerdict
+	violations []Violation
+	changed    []string
+	changedSet bool
+	tree       string
+	reply      *Reply
+	command    *CommandResult
+	commit     string
+	after      afterUndo
+	cut        bool          // a jump with fail_fast takes its place
+	digests    []InputDigest // of the inputs as this phase last sent them in its session
+}
+
+type afterUndo uint8
+
+const (
+	undoneSkip afterUndo = iota + 1 // an optional failure becomes a skip
+	undoneStop                      // stopped work is put back
+)
+
+type gateVerdict struct {
+	gate    string
+	outcome string
+	event   Event
+}
+
+// result is how a visit ended; expressions read it.
+type result struct {
+	visit      int
+	attempt    int
+	status     Status
+	outcome    outcome
+	reason     string
+	text       string
+	exit       int
+	command    *CommandResult
+	envelope   envelope.Object
+	changed    []string
+	changedSet bool
+	violations []Violation
+	gates      []gateVerdict
+	answer     string
+	tree       string
+}
+
+// outcome is what a route's trigger looks at.
+type outcome uint8
+
+const (
+	passed outcome = iota + 1
+	rejected
+	failed
+	timedOut
+	skipped
+	blockedOut
+)
+
+// plan is what follows from the graph alone; it is shared by all states of a run.
+type plan struct {
+	order  []graph.PhaseID   // list order, a detour behind the last phase that routes to it
+	rank   []int             // by phase: its index in order
+	rivals [][]graph.PhaseID // by phase: those that nothing orders against it, where one of the two writes
+	sinks  []graph.PhaseID   // what nothing but detours depends on
+}
+
+func newPlan(g *graph.Graph) *plan {
+	n := len(g.Phases)
+	p := &plan{rank: make([]int, n), rivals: make([][]graph.PhaseID, n)}
+	key := func(id graph.PhaseID) (int, int) {
+		ph := &g.Phases[id]
+		if !ph.Detour {
+			return int(id), -1
+		}
+		last := -1
+		for _, r := range ph.Routers {
+			last = max(last, int(r))
+		}
+		return last, int(id)
+	}
+	for i := range g.Phases {
+		p.order = append(p.order, graph.PhaseID(i))
+	}
+	slices.SortStableFunc(p.order, func(a, b graph.PhaseID) int {
+		a1, a2 := key(a)
+		b1, b2 := key(b)
+		if a1 != b1 {
+			return a1 - b1
+		}
+		return a2 - b2
+	})
+	for i, id := range p.order {
+		p.rank[id] = i
+	}
+	var writers []graph.PhaseID
+	for i := range g.Phases {
+		if g.Phases[i].Writer {
+			writers = append(writers, graph.PhaseID(i))
+		}
+	}
+	for i := range g.Phases {
+		a := graph.PhaseID(i)
+		unordered := func(b graph.PhaseID) bool {
+			return a != b && g.Phases[b].Kind != graph.Ask && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a)
+		}
+		if g.Phases[a].Kind == graph.Ask {
+			continue
+		}
+		if g.Phases[a].Writer {
+			for j := range g.Phases {
+				if unordered(graph.PhaseID(j)) {
+					p.rivals[a] = append(p.rivals[a], graph.PhaseID(j))
+				}
+			}
+			continue
+		}
+		for _, b := range writers {
+			if unordered(b) {
+				p.rivals[a] = append(p.rivals[a], b)
+			}
+		}
+	}
+	for i := range g.Phases {
+		sink := !g.Phases[i].Detour
+		for j := range g.Phases {
+			if sink && !g.Phases[j].Detour && g.Phases[i].After.Has(graph.PhaseID(j)) {
+				sink = false
+			}
+		}
+		if sink {
+			p.sinks = append(p.sinks, graph.PhaseID(i))
+		}
+	}
+	return p
+}

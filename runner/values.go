@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"foundry/dsl"
+	"foundry/graph"
+)
+
+// This file says what expressions and templates read. A name that has no value is left out of the maps:
+// reading it is then an error that names the term.
+
+// values are what a phase's own texts see; r is the visit that just ended, or is being judged, nil when none.
+func (m *machine) values(p graph.PhaseID, r *result) dsl.Values { return valuesOf(m.g, m.s, p, r) }
+
+func valuesOf(g *graph.Graph, s State, p graph.PhaseID, r *result) dsl.Values {
+	vars := map[string]any{"request": "", "params": map[string]any{}}
+	if s.info != nil {
+		vars["request"] = s.info.Request
+		vars["params"] = paramValues(g, s.info.Params)
+		vars["run_id"], vars["branch"], vars["base"], vars["worktree"] = s.info.ID, s.info.Branch, s.info.Base, s.info.Worktree
+	}
+	if r != nil {
+		maps.Copy(vars, resultValues(g, p, r))
+	}
+	if p >= 0 {
+		vars["feedback"] = s.phases[p].work.given
+	}
+	return dsl.Values{
+		Vars: vars,
+		Phase: func(name string) map[string]any {
+			id, ok := g.Lookup(name)
+			if !ok {
+				return nil
+			}
+			ph := s.phases[id]
+			out := map[string]any{}
+			if ph.result != nil {
+				out = resultValues(g, id, ph.result)
+			}
+			out["status"], out["visits"] = ph.status.String(), ph.visits
+			return out
+		},
+		Passed: func(name string) bool {
+			id, ok := g.Lookup(name)
+			return ok && s.phases[id].status == Success
+		},
+		Approved: func(name string) bool {
+			id, ok := g.Lookup(name)
+			return ok && s.phases[id].status == Success && approves(s.phases[id].result)
+		},
+		AllPass:  func() bool { return s.allPass(g) },
+		LastPass: func() bool { return len(s.plan.sinks) == 1 && s.phases[s.plan.sinks[0]].status == Success },
+	}
+}
+
+func approves(r *result) bool {
+	if r == nil {
+		return false
+	}
+	if yes, ok := r.envelope["approved"].(bool); ok {
+		return yes
+	}
+	return r.answer == "approve"
+}
+
+func (s State) allPass(g *graph.Graph) bool {
+	for i, ph := range s.phases {
+		if g.Phases[i].Detour && ph.visits == 0 {
+			continue
+		}
+		if ph.status != Success && ph.status != Skipped {
+			return false
+		}
+	}
+	return true
+}
+
+// resultValues are the names of an ended visit, each left out when it has no value.
+func resultValues(g *graph.Graph, p graph.PhaseID, r *result) map[string]any {
+	out := map[string]any{"status": r.status.String(), "reason": r.reason, "exit": r.exit, "attempt": r.attempt, "visit": r.visit}
+	if r.command != nil {
+		out["output"] = r.command.Output
+		outputs := map[string]any{}
+		for _, o := range g.Phases[p].Outputs {
+			if text, ok := r.command.Outputs[o.Name]; ok {
+				outputs[o.Name] = typed(o.Type, text)
+			}
+		}
+		out["outputs"] = outputs
+	}
+	if r.envelope != nil {
+		out["envelope"] = map[string]any(r.envelope)
+	}
+	if r.changedSet {
+		out["changed"] = r.changed
+	}
+	paths := make([]string, 0, len(r.violations))
+	for _, v := range r.violations {
+		paths = append(paths, v.Path)
+	}
+	out["violations"] = paths
+	if r.answer != "" {
+		out["answer"] = r.answer
+	}
+	return out
+}
+
+func paramValues(g *graph.Graph, given map[string]string) map[string]any {
+	out := map[string]any{}
+	for _, p := range g.Params {
+		text, ok := given[p.Name]
+		if !ok && p.Has {
+			text, ok = p.Default, true
+		}
+		if ok {
+			out[p.Name] = typed(p.Type, text)
+		}
+	}
+	return out
+}
+
+// typed reads the text form of a value; a text that does not fit, which was checked when it was taken in,
+// stays a text.
+func typed(t graph.ParamType, text string) any {
+	switch t {
+	case graph.ParamInt:
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+	case graph.ParamBool:
+		return text == "true"
+	case graph.ParamList:
+		return SplitList(text)
+	}
+	return text
+}
+
+func seenTerms(terms []dsl.Seen) []Seen {
+	out := make([]Seen, len(terms))
+	for i, t := range terms {
+		out[i] = Seen{Term: t.Term, Value: t.Value}
+	}
+	return out
+}
+
+// SplitList reads the text form of a list: one element a line, or separated by commas.
+func SplitList(text string) []any {
+	sep := ","
+	if strings.Contains(text, "\n") {
+		sep = "\n"
+	}
+	out := []any{}
+	for _, part := range strings.Split(text, sep) {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}

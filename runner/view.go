@@ -1,0 +1,76 @@
+package runner
+
+import (
+	"time"
+
+	"foundry/graph"
+)
+
+// View is a run as it stands, for those who show or drive it.
+type View struct {
+	Info    *RunInfo
+	Status  RunStatus
+	Reason  string // a word, such as spent or budget:turns
+	Text    string // the detail
+	Turns   int
+	Tokens  int
+	Cost    float64
+	Unknown bool // a turn did not tell its cost
+	Tree    string
+	ResetAt time.Time
+	Ended   bool
+}
+
+// View says where the run stands.
+func (s State) View() View {
+	return View{Info: s.info, Status: s.status, Reason: s.reason, Text: s.text, Turns: s.turns, Tokens: s.tokens, Cost: s.cost,
+		Unknown: s.unknown, Tree: s.tree, ResetAt: s.resetAt, Ended: s.stage == stageEnded}
+}
+
+// PhaseView is a phase as it stands.
+type PhaseView struct {
+	Status  Status
+	Visits  int
+	Attempt int
+	Reason  string
+	Text    string
+	Given   string // the feedback of the current visit
+	Tree    string // before the current visit
+	Session int    // turns so far in the session of the agent at work
+	Agent   int    // the agent at work, a fallback perhaps
+}
+
+// Phase says where a phase stands.
+func (s State) Phase(p graph.PhaseID) PhaseView {
+	ph := s.phases[p]
+	v := PhaseView{Status: ph.status, Visits: ph.visits, Attempt: ph.work.attempt, Given: ph.work.given, Tree: ph.work.startTree, Agent: ph.work.agent}
+	if ph.result != nil {
+		v.Reason, v.Text = ph.result.reason, ph.result.text
+	}
+	if v.Agent < len(s.sessions) && v.Agent >= 0 {
+		v.Session = s.sessions[v.Agent]
+	}
+	return v
+}
+
+// Open are the asks that wait for an answer, in list order.
+func (s State) Open() []graph.PhaseID {
+	var out []graph.PhaseID
+	for i, ph := range s.phases {
+		if ph.status == Waiting {
+			out = append(out, graph.PhaseID(i))
+		}
+	}
+	return out
+}
+
+// Blocked are the phases that said they cannot go on, in list order.
+func (s State) Blocked() []graph.PhaseID {
+	var out []graph.PhaseID
+	for i, ph := range s.phases {
+		if ph.status == Blocked && ph.result != nil && ph.result.outcome == blockedOut {
+			out = append(out, graph.PhaseID(i))
+		}
+	}
+	return out
+}

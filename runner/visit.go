@@ -1,0 +1,285 @@
+package runner
+
+import (
+	"slices"
+
+	"foundry/graph"
+)
+
+// This file begins visits, runs code phases and asks, and ends what has to stop.
+
+// skips evaluates `when` and says whether the phase is over without a visit.
+func (m *machine) skips(p graph.PhaseID) bool {
+	cond := m.g.Phases[p].When
+	if cond == nil {
+		return false
+	}
+	holds, seen, err := cond.Holds(m.values(p, nil))
+	if err != nil {
+		m.unreadable(p, "`when`", err)
+		return true
+	}
+	if holds {
+		return false
+	}
+	ph := m.move(p, Skipped)
+	ph.why, ph.handled = "when is false", false
+	e := m.at(p, PhaseSkipped)
+	e.Reason, e.Seen = ph.why, seenTerms(seen)
+	m.record(e)
+	m.expire(p)
+	m.route(p, skipped)
+	return true
+}
+
+// begin enters a phase.
+func (m *machine) begin(p graph.PhaseID) {
+	if limit := m.limits().Phases; limit > 0 && m.s.visits >= limit {
+		m.budget("phases")
+		return
+	}
+	m.s.visits++
+	m.s.status = RunRunning
+	given := m.handOver(p)
+	ph := m.move(p, Running)
+	ph.visits++
+	digests := ph.work.digests
+	ph.work = work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests}
+	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
+	e := m.at(p, PhaseStarted)
+	e.Feedback = given
+	m.record(e)
+	if err := checkTexts(m.g, m.s, p); err != nil {
+		m.settle(p, m.resultOf(p, Fail, failed, ReasonExpression, err.Error()))
+		return
+	}
+	if m.needsStart(p) {
+		m.edit(p).work.step = stepStart
+		return
+	}
+	m.work(p)
+}
+
+// needsStart says whether somebody will compare with, or go back to, what was there before the phase.
+func (m *machine) needsStart(p graph.PhaseID) bool {
+	ph := &m.g.Phases[p]
+	switch ph.Kind {
+	case graph.AgentWork, graph.Commit:
+		return true
+	case graph.Code:
+		return ph.Declared || ph.Optional
+	case graph.Ask:
+		return false
+	}
+	return false
+}
+
+// work starts what the phase is for.
+func (m *machine) work(p graph.PhaseID) {
+	switch m.g.Phases[p].Kind {
+	case graph.AgentWork:
+		m.startAttempt(p)
+		m.sendTurn(p, ForPrompt, nil)
+	case graph.Ask:
+		m.edit(p).work.step = stepAsk
+	default:
+		m.edit(p).work.step = stepCommand
+	}
+}
+
+// snapshot is the answer to one that a phase wanted.
+func (m *machine) snapshot(p graph.PhaseID, e Event) {
+	w := &m.edit(p).work
+	m.s.tree = e.Tree
+	switch w.step {
+	case stepStart:
+		w.startTree = e.Tree
+		if m.cutOff(p) {
+			m.finishWork(p)
+			return
+		}
+		m.work(p)
+	case stepEnd:
+		w.tree = e.Tree
+		m.settleCode(p)
+	case stepAsk:
+		w.tree, w.startTree = e.Tree, e.Tree
+		if m.cutOff(p) {
+			m.finishWork(p)
+			return
+		}
+		m.move(p, Waiting)
+		a := m.at(p, AskRaised)
+		a.Tree = e.Tree
+		a.Text, _ = Question(m.g, m.s, p)
+		m.record(a)
+	}
+}
+
+func (m *machine) commandEnded(p graph.PhaseID, e Event) {
+	w := &m.edit(p).work
+	w.command, w.commit = e.Result, e.Commit
+	if w.command == nil {
+		w.command = &CommandResult{Exit: -1}
+	}
+	switch {
+	case m.cutOff(p):
+		m.finishWork(p)
+	case m.needsStart(p):
+		w.step = stepBoundary
+	default:
+		m.endCode(p)
+	}
+}
+
+// endCode takes the snapshot that acceptance will read, then settles.
+func (m *machine) endCode(p graph.PhaseID) {
+	w := &m.edit(p).work
+	if m.g.Phases[p].NeedsTree && w.tree == "" {
+		w.step = stepEnd
+		return
+	}
+	m.settleCode(p)
+}
+
+func (m *machine) settleCode(p graph.PhaseID) {
+	if m.cutOff(p) {
+		m.finishWork(p)
+		return
+	}
+	w, ph := &m.s.phases[p].work, &m.g.Phases[p]
+	c := w.command
+	var r *result
+	switch {
+	case c.Timeout:
+		r = m.resultOf(p, Fail, timedOut, ReasonTimeout, "")
+	case !passes(ph, c.Exit) || c.Signal != "":
+		r = m.resultOf(p, Fail, failed, ReasonExit, howItEnded(c))
+	case len(c.Missing) > 0:
+		r = m.resultOf(p, Fail, failed, ReasonExit, "a required output was not found: "+c.Missing[0])
+	case len(w.violations) > 0:
+		r = m.resultOf(p, Fail, failed, ReasonBoundary, checksText(w.violations, nil))
+	default:
+		r = m.resultOf(p, Success, passed, "", "")
+	}
+	r.exit = c.Exit
+	m.settle(p, r)
+}
+
+// passes says whether an exit code counts as a pass.
+func passes(ph *graph.Phase, exit int) bool {
+	if ph.Nonzero {
+		return exit > 0
+	}
+	if len(ph.ExitCodes) == 0 {
+		return exit == 0
+	}
+	return slices.Contains(ph.ExitCodes, exit)
+}
+
+// answered takes a person's word. It counts for this visit only.
+func (m *machine) answered(p graph.PhaseID, e Event) {
+	if p < 0 || m.s.phases[p].status != Waiting || m.s.phases[p].visits != e.Visit {
+		m.warn(p, "an answer to a question that is not open was ignored")
+		return
+	}
+	m.s.status = RunRunning
+	var r *result
+	switch e.Answer {
+	case "approve":
+		r = m.resultOf(p, Success, passed, "", e.Text)
+	case "reject":
+		r = m.resultOf(p, Rejected, rejected, ReasonRejected, e.Text)
+	default:
+		r = m.resultOf(p, Fail, timedOut, ReasonTimeout, "nobody answered in time")
+	}
+	r.answer = e.Answer
+	if e.Answer != "" {
+		r.envelope = map[string]any{"status": "success", "summary": "", "artifacts": []any{}, "notes_for_next_agent": e.Text,
+			"blocked": map[string]any{"reason": "", "needs": ""}}
+	}
+	m.settle(p, r)
+}
+
+// undoThen puts a phase's changes back before it counts as skipped or stopped.
+func (m *machine) undoThen(p graph.PhaseID, after afterUndo) {
+	ph := m.edit(p)
+	if ph.work.startTree == "" {
+		m.afterUndo(p, after)
+		return
+	}
+	if ph.status != Running {
+		m.move(p, Running)
+	}
+	w := &m.edit(p).work
+	w.step, w.after = stepUndo, after
+}
+
+func (m *machine) undone(p graph.PhaseID, e Event) {
+	w := &m.edit(p).work
+	if e.Tree != "" {
+		m.s.tree = e.Tree
+	}
+	m.afterUndo(p, w.after)
+}
+
+func (m *machine) afterUndo(p graph.PhaseID, after afterUndo) {
+	if after == undoneStop || m.cutOff(p) {
+		if m.s.phases[p].status != Running {
+			m.move(p, Running)
+		}
+		m.stopped(p, "")
+		return
+	}
+	ph := m.move(p, Skipped)
+	ph.why = "optional, and it failed"
+	e := m.at(p, PhaseSkipped)
+	e.Reason = ph.why
+	m.record(e)
+	m.route(p, skipped)
+}
+
+// cutOff says that the phase is to stop: the run ends, or a jump takes its place.
+func (m *machine) cutOff(p graph.PhaseID) bool { return m.s.ending != nil || m.s.phases[p].work.cut }
+
+// finishWork ends a phase whose run is ending: what it did is put back where that can be done.
+func (m *machine) finishWork(p graph.PhaseID) {
+	w := &m.s.phases[p].work
+	if w.step == stepStart || w.step == stepAsk {
+		m.stopped(p, "")
+		return
+	}
+	m.undoThen(p, undoneStop)
+}
+
+func (m *machine) stopped(p graph.PhaseID, text string) {
+	m.move(p, Stopped)
+	e := m.at(p, PhaseStopped)
+	e.Text = text
+	m.record(e)
+}
+
+// edited: a person changed the workspace while the run was at rest. What was judged before saw another
+// tree: reviews, approvals and code phases that passed are queued again, with all that depends on them.
+func (m *machine) edited(e Event) {
+	again := graph.NewSet(len(m.g.Phases))
+	for _, p := range m.s.plan.order {
+		ph := &m.g.Phases[p]
+		judge := ph.Kind == graph.Ask || (ph.Kind == graph.Code && !ph.Declared) || (ph.Kind == graph.AgentWork && ph.Envelope.Approves())
+		if judge && (m.s.phases[p].status == Success || m.s.phases[p].status == Waiting) {
+			again.Add(p)
+		}
+	}
+	m.s.tree = e.Tree
+	for _, p := range m.s.plan.order {
+		if again.Has(p) {
+			i := m.at(p, PhaseInvalidated)
+			i.Reason = "the workspace was edited"
+			m.record(i)
+			again.Union(m.g.Phases[p].After)
+		}
+	}
+	m.queueAgain(again)
+	m.s.finishing = false
+	m.s.status = RunRunning
+}
