@@ -1,0 +1,178 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// When Foundry is killed with -9 it can end nothing any more. The guard is a second process, of the same
+// binary, that does nothing but wait for the end of a pipe from Foundry and then ends what the run started.
+// It is in a session of its own, ignores the signals of a terminal, and holds none of Foundry's streams.
+
+// GuardVerb is the hidden argument with which the binary must call GuardMain.
+const GuardVerb = "__guard"
+
+// guardGrace is the time between TERM and KILL when Foundry has died.
+const guardGrace = 2 * time.Second
+
+// Guard is Foundry's end of a guard process. The zero Guard, with Token set if wanted, is ready for Start.
+// Its methods may be called from several goroutines.
+type Guard struct {
+	// Token is the run's id. Processes that carry it (see RunToken) are ended with the groups.
+	Token string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	pipe *os.File
+}
+
+// Start starts the guard process: self is the path of this binary. A second call does nothing.
+func (g *Guard) Start(self string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cmd != nil {
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start the guard: %w", err)
+	}
+	defer r.Close()
+	c := &exec.Cmd{Path: self, Args: []string{self, GuardVerb}, Dir: rootDir(), Env: []string{}, Stdin: r, SysProcAttr: ownGroup()}
+	if _, err = startLeader(c); err != nil {
+		w.Close()
+		return fmt.Errorf("start the guard: %w", err)
+	}
+	g.cmd, g.pipe = c, w
+	if g.Token != "" {
+		return g.tell("token " + g.Token)
+	}
+	return nil
+}
+
+// Add tells the guard of a group.
+func (g *Guard) Add(pgid int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ticks, _, _ := StartTime(pgid)
+	return g.tell(fmt.Sprintf("add %d %d", pgid, ticks))
+}
+
+// Remove tells the guard that a group has ended.
+func (g *Guard) Remove(pgid int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tell(fmt.Sprintf("remove %d", pgid))
+}
+
+// Pid returns the pid of the guard process, and 0 when there is none.
+func (g *Guard) Pid() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cmd == nil {
+		return 0
+	}
+	return g.cmd.Process.Pid
+}
+
+func (g *Guard) tell(line string) error {
+	if g.pipe == nil {
+		return errors.New("the guard is not running")
+	}
+	if _, err := io.WriteString(g.pipe, line+"\n"); err != nil {
+		return fmt.Errorf("tell the guard: %w", err)
+	}
+	return nil
+}
+
+// Close ends the guard, which first ends every group that was added and not removed, and waits for it.
+func (g *Guard) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pipe == nil {
+		return nil
+	}
+	g.pipe.Close()
+	g.pipe = nil
+	late := time.AfterFunc(guardGrace+closeTime+time.Second, func() { g.cmd.Process.Kill() })
+	defer late.Stop()
+	if err := g.cmd.Wait(); err != nil {
+		return fmt.Errorf("the guard: %w", err)
+	}
+	return nil
+}
+
+// GuardMain is the guard process: it reads what groups there are until Foundry closes the pipe or dies, then
+// ends those that are left, and returns.
+func GuardMain(stdin io.Reader) error {
+	ignoreTerminal()
+	token := ""
+	groups := map[int]uint64{}
+	in := bufio.NewScanner(stdin)
+	for in.Scan() {
+		f := strings.Fields(in.Text())
+		switch {
+		case len(f) == 2 && f[0] == "token":
+			token = f[1]
+		case len(f) == 3 && f[0] == "add":
+			pgid, perr := strconv.Atoi(f[1])
+			ticks, terr := strconv.ParseUint(f[2], 10, 64)
+			if perr == nil && terr == nil && pgid > 1 {
+				groups[pgid] = ticks
+			}
+		case len(f) == 2 && f[0] == "remove":
+			if pgid, err := strconv.Atoi(f[1]); err == nil {
+				delete(groups, pgid)
+			}
+		}
+	}
+	endAll(groups, token)
+	return in.Err()
+}
+
+// endAll ends groups and what carries the token: TERM, the grace, KILL.
+func endAll(groups map[int]uint64, token string) {
+	var live []group
+	for pgid, ticks := range groups {
+		if now, _, err := StartTime(pgid); err == nil && ticks != 0 && now != ticks {
+			continue // the leader is gone and its number has been given to somebody else
+		}
+		live = append(live, group{pgid: pgid})
+	}
+	sort.Slice(live, func(i, j int) bool { return live[i].pgid < live[j].pgid })
+	begin := time.Now()
+	for _, g := range live {
+		g.terminate()
+	}
+	End(Survivors(token), false)
+	for {
+		left := 0
+		late := time.Since(begin) >= guardGrace
+		for _, g := range live {
+			if g.empty() {
+				continue
+			}
+			left++
+			if late {
+				g.kill()
+			}
+		}
+		more := Survivors(token)
+		if late {
+			End(more, true)
+		}
+		if left+len(more) == 0 || time.Since(begin) > guardGrace+closeTime {
+			return
+		}
+		time.Sleep(pollTime)
+	}
+}

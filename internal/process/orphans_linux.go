@@ -1,0 +1,79 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that nothing a run
+// started can get out of sight, and takes the status of those that end, so that none stays as a zombie. It
+// returns what undoes it. Children of this process that were not started by this package are safe as long as
+// they are in its session.
+func AdoptOrphans() (stop func(), err error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, syscall.SIGCHLD)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-died:
+				reapOrphans()
+			case <-done:
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		signal.Stop(died)
+		close(done)
+		wg.Wait()
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+		reapOrphans()
+	}), nil
+}
+
+// reapOrphans takes the status of dead children that came from other sessions and that nobody waits for.
+func reapOrphans() {
+	self := os.Getpid()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return
+	}
+	for _, pid := range pids() {
+		if s, ok := readStat(pid); ok && s.ppid == self && s.state == 'Z' && s.sid != session {
+			reap(pid)
+		}
+	}
+}
+
+// Orphans returns the living processes that were given to this one by AdoptOrphans: children that it did not
+// start itself.
+func Orphans() (found []int) {
+	self := os.Getpid()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
+	for _, pid := range pids() {
+		s, ok := readStat(pid)
+		if !ok || s.ppid != self || s.state == 'Z' || s.sid == session {
+			continue
+		}
+		owned.Lock()
+		mine := owned.pids[pid]
+		owned.Unlock()
+		if !mine {
+			found = append(found, pid)
+		}
+	}
+	return found
+}

@@ -1,0 +1,174 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Linux tells about other processes in /proc: which are in a group, which are dead but not reaped, and which
+// carry a variable in their environment, however far they moved from where they were started.
+
+// canList says whether processes can be listed on this system.
+const canList = true
+
+// stat is what is read of /proc/PID/stat.
+type stat struct {
+	pid, ppid, pgid, sid int
+	state                byte
+	start                uint64 // clock ticks after boot
+	name                 string
+}
+
+// readStat reads the facts about a process; ok is false when there is none with this pid.
+func readStat(pid int) (s stat, ok bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return s, false
+	}
+	// The name stands in parentheses and may itself hold spaces and parentheses.
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || end < open {
+		return s, false
+	}
+	f := strings.Fields(string(b[end+1:]))
+	if len(f) < 20 {
+		return s, false
+	}
+	s.pid, s.name, s.state = pid, string(b[open+1:end]), f[0][0]
+	s.ppid, _ = strconv.Atoi(f[1])
+	s.pgid, _ = strconv.Atoi(f[2])
+	s.sid, _ = strconv.Atoi(f[3])
+	s.start, err = strconv.ParseUint(f[19], 10, 64)
+	return s, err == nil
+}
+
+// pids returns all processes that can be seen.
+func pids() []int {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	out := make([]int, 0, len(names))
+	for _, n := range names {
+		if n[0] < '0' || n[0] > '9' {
+			continue
+		}
+		if pid, err := strconv.Atoi(n); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// inGroup returns the living members of a group, and reaps dead ones that were given to this process.
+func inGroup(pgid int) (members []int) {
+	self := os.Getpid()
+	for _, pid := range pids() {
+		s, ok := readStat(pid)
+		if !ok || s.pgid != pgid {
+			continue
+		}
+		if s.state == 'Z' || s.state == 'X' {
+			if s.ppid == self && pid != pgid {
+				reap(pid)
+			}
+			continue
+		}
+		members = append(members, pid)
+	}
+	return members
+}
+
+// zombie reports whether a process has ended but was not reaped.
+func zombie(pid int) bool {
+	s, ok := readStat(pid)
+	return ok && s.state == 'Z'
+}
+
+// withToken returns the living processes whose environment at their start had NAME=VALUE. Foundry itself is
+// never among them.
+func withToken(name, value string) (found []int) {
+	want := []byte(name + "=" + value)
+	self := os.Getpid()
+	buf := make([]byte, 0, 16<<10)
+	for _, pid := range pids() {
+		if pid == self || pid == 1 {
+			continue
+		}
+		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil {
+			continue // another user's, or gone
+		}
+		buf = buf[:0]
+		for {
+			if len(buf) == cap(buf) {
+				buf = append(buf, 0)[:len(buf)]
+			}
+			n, err := f.Read(buf[len(buf):cap(buf)])
+			buf = buf[:len(buf)+n]
+			if err != nil || n == 0 {
+				break
+			}
+		}
+		f.Close()
+		if hasEntry(buf, want) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func hasEntry(environ, want []byte) bool {
+	for at := 0; ; {
+		i := bytes.Index(environ[at:], want)
+		if i < 0 {
+			return false
+		}
+		i += at
+		end := i + len(want)
+		if (i == 0 || environ[i-1] == 0) && (end == len(environ) || environ[end] == 0) {
+			return true
+		}
+		at = i + 1
+	}
+}
+
+// describe names a process for a person.
+func describe(pid int) string {
+	if s, ok := readStat(pid); ok {
+		return fmt.Sprintf("%s (pid %d)", s.name, pid)
+	}
+	return fmt.Sprintf("pid %d", pid)
+}
+
+// reap takes the status of a dead process that was given to this one. A process started by this package is
+// never touched: its status belongs to whoever waits for it.
+func reap(pid int) {
+	owned.Lock()
+	defer owned.Unlock()
+	if owned.pids[pid] {
+		return
+	}
+	unix.Wait4(pid, nil, unix.WNOHANG, nil)
+}
+
+// StartTime returns when a process was started, in clock ticks after boot, and the id of this boot: together
+// with the pid they name a process for good. It fails when the process is gone.
+func StartTime(pid int) (ticks uint64, boot string, err error) {
+	s, ok := readStat(pid)
+	if !ok {
+		return 0, "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+	}
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return 0, "", fmt.Errorf("read the boot id: %w", err)
+	}
+	return s.start, strings.TrimSpace(string(b)), nil
+}

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Other systems have no /proc: groups are known by their leader alone, and what left its group is not found.
+
+const canList = false
+
+func inGroup(int) []int              { return nil }
+func zombie(int) bool                { return false }
+func withToken(string, string) []int { return nil }
+func describe(pid int) string        { return fmt.Sprintf("pid %d", pid) }
+func reap(int)                       {}
+
+// StartTime is not known on this system; it always fails.
+func StartTime(int) (ticks uint64, boot string, err error) {
+	return 0, "", errors.New("the start time of a process is not known on this system")
+}

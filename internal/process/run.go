@@ -1,0 +1,465 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long Run waits at the points where a program, or what it left behind, could make it wait for ever.
+const (
+	drainTime = 500 * time.Millisecond // for output of what is still writing when the leader has ended
+	closeTime = 2 * time.Second        // for the death of what was sent KILL
+	pollTime  = 5 * time.Millisecond
+	busyTime  = 2 * time.Second // for a program file that somebody still has open for writing
+)
+
+// ownToken is the variable by which the descendants of one program are found after they left its group.
+const ownToken = "FOUNDRY_PROCESS"
+
+var started atomic.Int64 // makes the tokens of one Foundry process distinct
+
+// Run runs a program to its end and returns how it ended. It returns only when the program and everything it
+// started are gone, or were sent KILL and would not go. Cancelling ctx stops the program in order: TERM, the
+// grace, KILL; a deadline of ctx counts as a timeout.
+func Run(ctx context.Context, s Spec) Result {
+	begin := time.Now()
+	r := &running{spec: s, exited: make(chan struct{}), res: Result{Exit: -1}}
+	if s.Grace <= 0 {
+		r.spec.Grace = DefaultGrace
+	}
+	r.run(ctx, begin)
+	r.res.Elapsed = time.Since(begin)
+	return r.res
+}
+
+// running is one call of Run.
+type running struct {
+	spec    Spec
+	cmd     *exec.Cmd
+	sink    *sink
+	token   string
+	group   group
+	res     Result
+	exited  chan struct{} // closed when the leader was reaped
+	state   *os.ProcessState
+	readers sync.WaitGroup
+	ends    []*os.File // our ends of the pipes
+}
+
+func (r *running) run(ctx context.Context, begin time.Time) {
+	if reason, over := expired(ctx, r.spec.Kill); over {
+		r.res.Reason = reason
+		return
+	}
+	var limit <-chan time.Time
+	if r.spec.Timeout > 0 {
+		t := time.NewTimer(r.spec.Timeout - time.Since(begin))
+		defer t.Stop()
+		limit = t.C
+	}
+	if err := r.start(ctx); err != nil {
+		r.res.Reason, r.res.Err = NotStarted, err
+		return
+	}
+	r.wait(ctx, limit)
+	r.leftovers()
+	r.drain()
+	r.outcome()
+}
+
+// expired reports whether a program need not be started any more.
+func expired(ctx context.Context, kill <-chan struct{}) (Reason, bool) {
+	select {
+	case <-kill:
+		return Cancelled, true
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return TimedOut, true
+		}
+		return Cancelled, true
+	default:
+		return 0, false
+	}
+}
+
+// start finds the program, makes the pipes, and starts the leader with its readers.
+func (r *running) start(ctx context.Context) error {
+	s := &r.spec
+	if s.Env == nil {
+		s.Env = Environ(os.Environ())
+	}
+	if s.Dir != "" {
+		s.Env = Environ(nil, s.Env, []string{"PWD=" + s.Dir})
+	}
+	if !s.Trusted {
+		r.token = fmt.Sprintf("%d.%d.%d", os.Getpid(), time.Now().UnixNano(), started.Add(1))
+		s.Env = append(s.Env[:len(s.Env):len(s.Env)], ownToken+"="+r.token)
+	}
+	argv, direct, err := command(*s)
+	if err != nil {
+		return err
+	}
+	k, err := newSink(*s)
+	if err != nil {
+		e := classify(argv[0], "", "", err)
+		e.Program = argv[0]
+		return e
+	}
+	r.sink = k
+	err = r.launch(ctx, argv)
+	if direct && notAProgram(err) { // a script without a first line that names its interpreter: a shell's business
+		err = r.launch(ctx, []string{shellPath, "-c", s.Shell})
+	}
+	if err != nil {
+		k.finish()
+	}
+	return err
+}
+
+// command returns the argv to execute, and whether it stands for a shell text that needs no shell.
+func command(s Spec) (argv []string, direct bool, err error) {
+	switch {
+	case len(s.Argv) > 0 && s.Shell != "":
+		panic("BUG: process: a Spec with both Argv and Shell")
+	case len(s.Argv) > 0:
+		argv = s.Argv
+	case s.Shell != "":
+		if argv, direct = Words(s.Shell); !direct {
+			return []string{shellPath, "-c", s.Shell}, false, nil
+		}
+	default:
+		panic("BUG: process: a Spec with neither Argv nor Shell")
+	}
+	for _, a := range argv {
+		if strings.IndexByte(a, 0) >= 0 {
+			return nil, false, &StartError{Failure: OtherStartFailure, Program: argv[0], Err: errors.New("an argument has a NUL byte")}
+		}
+	}
+	return argv, direct, nil
+}
+
+// launch starts argv. It may be called again when it has failed.
+func (r *running) launch(ctx context.Context, argv []string) error {
+	s := r.spec
+	path, err := find(argv[0], s.Dir, s.Env)
+	if err != nil {
+		return classify(argv[0], "", s.Dir, err)
+	}
+	deadline := time.Now().Add(busyTime)
+	for {
+		err = r.try(path, argv)
+		if err == nil || !textBusy(err) || time.Now().After(deadline) || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(pollTime)
+	}
+	if err != nil {
+		return classify(argv[0], path, s.Dir, err)
+	}
+	return nil
+}
+
+// try starts the leader once.
+func (r *running) try(path string, argv []string) (err error) {
+	s := r.spec
+	c := &exec.Cmd{Path: path, Args: argv, Dir: s.Dir, Env: s.Env, SysProcAttr: ownGroup()}
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+		if err != nil {
+			for _, f := range r.ends {
+				f.Close()
+			}
+			r.ends = nil
+		}
+	}()
+	pipe := func(write bool) (*os.File, *os.File, error) {
+		pr, pw, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		ours, their := pr, pw
+		if write {
+			ours, their = pw, pr
+		}
+		r.ends, theirs = append(r.ends, ours), append(theirs, their)
+		return ours, their, nil
+	}
+	var in, out, errs *os.File
+	if s.Stdin != nil {
+		ours, their, err := pipe(true)
+		if err != nil {
+			return err
+		}
+		in, c.Stdin = ours, their
+	}
+	ours, their, err := pipe(false)
+	if err != nil {
+		return err
+	}
+	out, c.Stdout, c.Stderr = ours, their, their
+	if s.Capture > 0 {
+		ours, their, err := pipe(false)
+		if err != nil {
+			return err
+		}
+		errs, c.Stderr = ours, their
+	}
+	release, err := startLeader(c)
+	if err != nil {
+		return err
+	}
+	r.cmd, r.res.Pid = c, c.Process.Pid
+	r.group = newGroup(c.Process)
+	if s.Guard != nil {
+		if gerr := s.Guard.Add(c.Process.Pid); gerr != nil {
+			r.res.Notes = append(r.res.Notes, "the guard does not know this process: "+gerr.Error())
+		}
+	}
+	if s.Started != nil {
+		s.Started(c.Process.Pid)
+	}
+	go func() {
+		c.Wait()
+		r.state = c.ProcessState
+		release()
+		close(r.exited)
+	}()
+	if in != nil {
+		go func() { // ends when the program reads no more, at the latest when drain closes the pipe
+			in.Write(s.Stdin)
+			in.Close()
+		}()
+	}
+	if errs == nil {
+		r.read(Merged, out)
+	} else {
+		r.read(Stdout, out)
+		r.read(Stderr, errs)
+	}
+	return nil
+}
+
+// read takes a stream until its end, or until drain closes the pipe.
+func (r *running) read(s Stream, f *os.File) {
+	r.readers.Add(1)
+	go func() {
+		defer r.readers.Done()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := f.Read(buf)
+			if n > 0 {
+				r.sink.take(s, buf[:n])
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
+					r.sink.failed(fmt.Errorf("read the output: %w", err))
+				}
+				return
+			}
+		}
+	}()
+}
+
+// wait waits for the leader, and stops it when the time is up or somebody cancels. Who comes first decides
+// the reason; of a program that had already ended nobody can say that he stopped it.
+func (r *running) wait(ctx context.Context, limit <-chan time.Time) {
+	var why Reason
+	select {
+	case <-r.exited:
+		return
+	case <-limit:
+		why = TimedOut
+	case <-r.spec.Kill:
+		why = Cancelled
+	case <-ctx.Done():
+		why = Cancelled
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			why = TimedOut
+		}
+	}
+	if r.ended() {
+		<-r.exited
+		return
+	}
+	r.res.Reason = why
+	r.stop()
+}
+
+// ended reports whether the leader ended by itself, reaped or not.
+func (r *running) ended() bool {
+	select {
+	case <-r.exited:
+		return true
+	default:
+		return zombie(r.res.Pid)
+	}
+}
+
+// stop ends the leader and all it started: TERM, the grace, KILL.
+func (r *running) stop() {
+	grace := time.NewTimer(r.spec.Grace)
+	defer grace.Stop()
+	r.group.terminate()
+	End(r.strays(), false)
+	poll := time.NewTicker(pollTime)
+	defer poll.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-grace.C:
+			waiting = false
+		case <-r.spec.Kill:
+			waiting = false
+		case <-poll.C:
+			waiting = !r.gone() || !r.group.empty()
+		}
+	}
+	r.kill()
+}
+
+// kill sends KILL until nothing is left or waiting longer is no use.
+func (r *running) kill() {
+	deadline := time.Now().Add(closeTime)
+	for {
+		r.group.kill()
+		strays := r.strays()
+		End(strays, true)
+		if r.gone() && r.group.empty() && len(strays) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(pollTime)
+	}
+	r.res.Notes = append(r.res.Notes, fmt.Sprintf("process %d or one it started did not end after KILL", r.res.Pid))
+}
+
+func (r *running) gone() bool {
+	select {
+	case <-r.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// strays returns the processes that this program started and that left its group.
+func (r *running) strays() []int {
+	if r.token == "" {
+		return nil
+	}
+	return withToken(ownToken, r.token)
+}
+
+// leftovers ends what is still there after the leader. What holds a pipe gets a moment to finish by itself,
+// since `cmd | tee log &` is a usual way to write.
+func (r *running) leftovers() {
+	if !r.gone() || r.res.Reason != 0 {
+		return
+	}
+	if r.group.empty() && r.drained(0) && len(r.strays()) == 0 {
+		return
+	}
+	r.drained(drainTime)
+	left := append(r.group.members(), r.strays()...)
+	if len(left) == 0 && r.group.empty() {
+		return
+	}
+	for _, pid := range left {
+		r.res.Left = append(r.res.Left, describe(pid))
+	}
+	if len(left) == 0 {
+		r.res.Left = append(r.res.Left, fmt.Sprintf("group %d", r.res.Pid))
+	}
+	r.res.Notes = append(r.res.Notes, "left processes behind, which were ended: "+strings.Join(r.res.Left, ", "))
+	r.group.terminate()
+	End(left, false)
+	deadline := time.NewTimer(r.spec.Grace)
+	defer deadline.Stop()
+	poll := time.NewTicker(pollTime)
+	defer poll.Stop()
+	for {
+		select {
+		case <-deadline.C:
+			r.kill()
+			return
+		case <-r.spec.Kill:
+			r.kill()
+			return
+		case <-poll.C:
+			if r.group.empty() && len(r.strays()) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// drained waits until all output was read, at most for d.
+func (r *running) drained(d time.Duration) bool {
+	done := make(chan struct{})
+	go func() { r.readers.Wait(); close(done) }()
+	if d <= 0 {
+		d = pollTime
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// drain takes the rest of the output and closes the pipes, whoever else holds them.
+func (r *running) drain() {
+	if !r.drained(drainTime) {
+		r.res.Notes = append(r.res.Notes, "its output was still held open by a process that is not known")
+	}
+	for _, f := range r.ends {
+		f.Close()
+	}
+	r.readers.Wait()
+	r.sink.finish()
+	r.group.close()
+	if r.spec.Guard != nil {
+		r.spec.Guard.Remove(r.res.Pid)
+	}
+}
+
+// outcome fills in exit code, signal and reason.
+func (r *running) outcome() {
+	r.sink.result(&r.res)
+	if !r.gone() {
+		if r.res.Reason == 0 {
+			r.res.Reason = Cancelled
+		}
+		return
+	}
+	if r.state == nil { // the status was lost: never a success
+		r.res.Notes = append(r.res.Notes, "the exit status was lost")
+		if r.res.Reason == 0 {
+			r.res.Reason = Signalled
+		}
+		return
+	}
+	r.res.Exit = r.state.ExitCode()
+	r.res.Signal = signalName(r.state)
+	if r.res.Reason == 0 {
+		r.res.Reason = Exited
+		if r.res.Signal != "" {
+			r.res.Reason = Signalled
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// A sink is where the readers of a program's output meet. It writes the log up to its cap, feeds the tails,
+// and remembers the first thing that went wrong, but always takes everything: a program must never wait for
+// its log.
+
+type sink struct {
+	mu      sync.Mutex
+	log     io.Writer
+	close   func() error
+	limit   int64
+	written int64 // to the log, below the cap
+	total   int64
+	logErr  error
+	after   *ring // what came when the cap was reached
+	tail    *Tail // of both streams; nil for a trusted program
+	stdout  *ring // with Capture
+	stderr  *Tail // with Capture
+	observe func(Stream, []byte)
+	closed  bool
+}
+
+func newSink(s Spec) (*sink, error) {
+	k := &sink{log: s.Log, limit: s.LogLimit, observe: s.Observe}
+	if !s.Trusted {
+		k.tail = NewTail(TailSize)
+	}
+	if s.Capture > 0 {
+		k.stdout, k.stderr = newRing(s.Capture), NewTail(TailSize)
+	}
+	if k.log == nil && s.LogPath != "" {
+		f, err := os.OpenFile(s.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, &StartError{Failure: LogUnwritable, Detail: s.LogPath, Err: err}
+		}
+		k.log, k.close = f, f.Close
+	}
+	return k, nil
+}
+
+// take is called by the readers.
+func (k *sink) take(s Stream, p []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed { // a reader that was given up
+		return
+	}
+	k.total += int64(len(p))
+	k.toLog(p)
+	if k.tail != nil {
+		k.tail.Write(p)
+	}
+	switch {
+	case s == Stdout && k.stdout != nil:
+		k.stdout.write(p)
+	case s == Stderr && k.stderr != nil:
+		k.stderr.Write(p)
+	}
+	if k.observe != nil {
+		k.observe(s, p)
+	}
+}
+
+func (k *sink) toLog(p []byte) {
+	if k.log == nil {
+		return
+	}
+	if k.limit > 0 && k.written+int64(len(p)) > k.limit {
+		n := k.limit - k.written
+		if k.after == nil {
+			k.after = newRing(min(TailSize, max(k.limit, 1)))
+		}
+		k.after.write(p[n:])
+		p = p[:n]
+	}
+	if len(p) == 0 || k.logErr != nil {
+		return
+	}
+	n, err := k.log.Write(p)
+	k.written += int64(n)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		k.logErr = fmt.Errorf("write the log: %w", err)
+	}
+}
+
+// failed records that the output could not be read to its end.
+func (k *sink) failed(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.logErr == nil && !k.closed {
+		k.logErr = err
+	}
+}
+
+// finish writes what belongs at the end of a capped log and closes it. What comes later is dropped.
+func (k *sink) finish() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closed = true
+	if k.after != nil && k.logErr == nil {
+		mark := ""
+		if d := k.after.dropped(); d > 0 {
+			mark = fmt.Sprintf("\n[foundry: cut here: %d bytes dropped]\n", d)
+		}
+		if _, err := io.WriteString(k.log, mark+string(k.after.bytes())); err != nil {
+			k.logErr = fmt.Errorf("write the log: %w", err)
+		}
+	}
+	if k.close != nil {
+		if err := k.close(); err != nil && k.logErr == nil {
+			k.logErr = fmt.Errorf("close the log: %w", err)
+		}
+	}
+}
+
+// result copies what was kept into a result; only after finish.
+func (k *sink) result(r *Result) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.Bytes, r.LogErr = k.total, k.logErr
+	if k.tail != nil {
+		r.Tail = k.tail.Text()
+		nuls, invalid := k.tail.Binary()
+		switch {
+		case nuls > 0:
+			r.Notes = append(r.Notes, fmt.Sprintf("the output is binary: %d bytes, %d of them NUL", k.total, nuls))
+		case invalid > 0:
+			r.Notes = append(r.Notes, fmt.Sprintf("the output is not valid UTF-8: %d of %d bytes", invalid, k.total))
+		}
+	}
+	if k.stdout != nil {
+		r.Stdout, r.StdoutCut = k.stdout.bytes(), k.stdout.dropped()
+		r.Stderr = k.stderr.Text()
+	}
+}
+
+// A ring keeps the last bytes that were written to it, exactly.
+type ring struct {
+	buf   []byte
+	size  int64
+	total int64
+}
+
+func newRing(n int64) *ring { return &ring{size: n} }
+
+func (r *ring) write(p []byte) {
+	r.total += int64(len(p))
+	if int64(len(p)) >= r.size {
+		r.buf = append(r.buf[:0], p[int64(len(p))-r.size:]...)
+		return
+	}
+	r.buf = append(r.buf, p...)
+	if int64(len(r.buf)) > 2*r.size {
+		r.buf = append(r.buf[:0], r.buf[int64(len(r.buf))-r.size:]...)
+	}
+}
+
+func (r *ring) bytes() []byte {
+	if int64(len(r.buf)) > r.size {
+		return r.buf[int64(len(r.buf))-r.size:]
+	}
+	return r.buf
+}
+
+func (r *ring) dropped() int64 { return r.total - int64(len(r.bytes())) }
