@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// WriteFile puts a file beside the log, on the disk before it returns, and gives the name by which an event is
+// to name it: name itself, or one with a number when that is taken, for nothing in a record is ever overwritten.
+// name is a slash path inside the record.
+func (r *Record) WriteFile(name string, data []byte) (rel string, err error) {
+	return r.write(name, data)
+}
+
+func (r *Record) write(name string, data []byte) (string, error) {
+	rel, full, err := r.reserve(name)
+	if err != nil {
+		return "", err
+	}
+	if err := replace(full, data); err != nil {
+		return "", fmt.Errorf("write %s of %s: %w", rel, r.id, err)
+	}
+	return rel, nil
+}
+
+// LogPath makes an empty file for the output of a process, under another name when that is taken. name is a slash
+// path inside the record, as logs/test.1.log; rel is for events, full for the process.
+func (r *Record) LogPath(name string) (rel, full string, err error) {
+	return r.reserve(name)
+}
+
+// reserve creates an empty file of a free name, and the directories above it.
+func (r *Record) reserve(name string) (rel, full string, err error) {
+	if name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
+		return "", "", fmt.Errorf("write into the record of %s: %q leads out of it", r.id, name)
+	}
+	if dir := path.Dir(name); dir != "." {
+		if err := os.MkdirAll(filepath.Join(r.dir, filepath.FromSlash(dir)), 0o700); err != nil {
+			return "", "", fmt.Errorf("write %s of %s: %w", name, r.id, err)
+		}
+	}
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	rel = name
+	for n := 2; ; n++ {
+		full = filepath.Join(r.dir, filepath.FromSlash(rel))
+		f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			return rel, full, f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", "", fmt.Errorf("write %s of %s: %w", rel, r.id, err)
+		}
+		rel = stem + "-" + strconv.Itoa(n) + ext
+	}
+}
+
+// replace puts data at path in one step: a reader sees the old file or the whole new one, also after a crash.
+func replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".tmp-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(dir)
+}
+
+// syncDir puts a directory's entries on the disk.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
+		err = nil // a system that cannot sync directories keeps their order by itself
+	}
+	return errors.Join(err, d.Close())
+}
