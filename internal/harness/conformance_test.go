@@ -1,0 +1,277 @@
+package harness
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The suite runs one table of cases on every harness that is built: what the engine relies on must not depend on
+// the kind of agent.
+
+// conformance is one case. command is a program in testdata, script what a scripted agent does for the same end;
+// a case that one of the two cannot meet has nothing there.
+type conformance struct {
+	name    string
+	command string
+	script  []ScriptTurn
+	config  func(*Config)
+	turns   []func(*Turn)
+	cancel  bool // once the agent was heard
+	reopen  bool // a new session for each turn, as after a crash of Foundry
+	check   func(t *testing.T, w *workshop, replies []Reply)
+}
+
+// workshop is where a case takes place.
+type workshop struct {
+	dir     string // the workspace
+	session string
+	handoff string
+	log     string
+	harness string
+	seen    []Activity
+}
+
+func prompt(text string) func(*Turn) { return func(t *Turn) { t.Prompt = text } }
+
+var suite = []conformance{
+	{
+		name: "two turns in one session", command: "talk.sh",
+		script: []ScriptTurn{{Reply: "turn 1: one "}, {Reply: "turn 2: one two "}},
+		turns:  []func(*Turn){prompt("one"), prompt("two")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantText(t, r[0], "turn 1: one")
+			wantText(t, r[1], "turn 2: one two")
+		},
+	},
+	{
+		name: "a session goes on in another process", command: "talk.sh", reopen: true,
+		script: []ScriptTurn{{Reply: "turn 1: one "}, {Reply: "turn 2: one two "}},
+		turns:  []func(*Turn){prompt("one"), prompt("two")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantText(t, r[1], "turn 2: one two")
+		},
+	},
+	{
+		name: "writes", command: "write.sh",
+		script: []ScriptTurn{{Files: []ScriptFile{{Path: "deep/er/new.txt", Text: "new\n"}, {Path: "old.txt", Delete: true}}, Reply: "written"}},
+		turns:  []func(*Turn){prompt("go")},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantText(t, r[0], "written")
+			if b, err := os.ReadFile(filepath.Join(w.dir, "deep/er/new.txt")); err != nil || string(b) != "new\n" {
+				t.Errorf("the new file holds %q, %v", b, err)
+			}
+			if _, err := os.Stat(filepath.Join(w.dir, "old.txt")); err == nil {
+				t.Error("the old file is still there")
+			}
+		},
+	},
+	{
+		name: "cancelled in the middle", command: "hang.sh", cancel: true,
+		script: []ScriptTurn{{Run: "echo ready; sleep 60", Reply: "never"}},
+		turns:  []func(*Turn){prompt("go")},
+		check:  func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Cancelled, "stopped") },
+	},
+	{
+		name: "turn timeout", command: "hang.sh",
+		script: []ScriptTurn{{Run: "echo ready; sleep 60", Reply: "never"}},
+		turns:  []func(*Turn){func(t *Turn) { t.Timeout = 200 * time.Millisecond }},
+		check:  func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], TimedOut, "turn_timeout") },
+	},
+	{
+		name: "stall", command: "hang.sh",
+		script: []ScriptTurn{{Run: "echo ready; sleep 60", Reply: "never"}},
+		turns:  []func(*Turn){func(t *Turn) { t.Stall = 200 * time.Millisecond }},
+		check:  func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], TimedOut, "stall_timeout") },
+	},
+	{
+		name: "a crash in the middle", command: "crash.sh",
+		script: []ScriptTurn{{Run: "echo 'fatal: the model hung up' >&2; exit 3", Reply: `{"status":"success"}`}},
+		turns:  []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantStop(t, r[0], Failed, "exit code 3")
+			wantStop(t, r[0], Failed, "fatal: the model hung up")
+		},
+	},
+	{
+		name: "killed by somebody", command: "killed.sh",
+		script: []ScriptTurn{{Run: "kill -9 $$", Reply: "never"}},
+		turns:  []func(*Turn){prompt("go")},
+		check:  func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "signal") },
+	},
+	{
+		name: "garbage around the reply", command: "garbage.sh",
+		script: []ScriptTurn{{Reply: "migrating db... ok\n{\"a\": \"red\"}\r\n\r\nlast \xff word"}},
+		turns:  []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantStop(t, r[0], End, "")
+			if want := "migrating db... ok\n{\"a\": \"red\"}\r\n\r\nlast \xff word"; r[0].Text != want {
+				t.Errorf("got %q, want %q", r[0].Text, want)
+			}
+		},
+	},
+	{
+		name: "a line of 10 MB", command: "long.sh",
+		script: []ScriptTurn{{Reply: strings.Repeat("x", 10<<20)}},
+		turns:  []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantStop(t, r[0], End, "")
+			if len(r[0].Text) != 10<<20 || strings.Trim(r[0].Text, "x") != "" {
+				t.Errorf("got %d bytes", len(r[0].Text))
+			}
+		},
+	},
+	{
+		name: "a child is left behind", command: "leave.sh",
+		script: []ScriptTurn{{Run: "sleep 60 & echo done", Reply: "done"}},
+		turns:  []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantText(t, r[0], "done")
+			if len(r[0].Left) == 0 || !strings.Contains(r[0].Left[0], "sleep") {
+				t.Errorf("left behind: %q", r[0].Left)
+			}
+		},
+	},
+	{
+		name: "environment", command: "env.sh",
+		script: []ScriptTurn{{Run: "ENV_SH >shown; cat shown", Reply: "see shown"}},
+		config: func(c *Config) { c.Env = []string{"WHO=agent", "FOUNDRY_ITEM=mine"} },
+		turns: []func(*Turn){func(t *Turn) {
+			t.Phase, t.Visit, t.Attempt, t.Model, t.Item = "build", 2, 3, "opus", "log"
+			t.Env = append(os.Environ(), "GIT_DIR=/elsewhere", "CLAUDECODE=1", "WHO=user", "FROM=user", "FOUNDRY_PHASE=outer")
+		}},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantStop(t, r[0], End, "")
+			got := r[0].Text
+			if w.harness == "script" {
+				b, err := os.ReadFile(filepath.Join(w.dir, "shown"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(b)
+			}
+			want := "FOUNDRY_AGENT=coder\nFOUNDRY_ATTEMPT=3\nFOUNDRY_HANDOFF_DIR=" + w.handoff + "\nFOUNDRY_ITEM=mine\nFOUNDRY_MODEL=opus\n" +
+				"FOUNDRY_PHASE=build\nFOUNDRY_RUN_ID=run_1\nFOUNDRY_TURN=1\nFOUNDRY_VISIT=2\nFROM=user\nWHO=agent\n"
+			if got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+		},
+	},
+	{
+		name: "a prompt of 4 MB that nobody reads", command: "deaf.sh",
+		script: []ScriptTurn{{Reply: "heard nothing"}},
+		turns:  []func(*Turn){prompt(strings.Repeat("p", 4<<20))},
+		check:  func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "heard nothing") },
+	},
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, info := range Table() {
+		if !info.Built {
+			continue
+		}
+		for _, c := range suite {
+			t.Run(info.Name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				c.run(t, info)
+			})
+		}
+	}
+}
+
+func (c *conformance) run(t *testing.T, info Info) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workshop{dir: filepath.Join(root, "work"), session: filepath.Join(root, "sessions", "coder"),
+		handoff: filepath.Join(root, "work", ".foundry-handoff"), log: filepath.Join(root, "log"), harness: info.Name}
+	if err := os.MkdirAll(w.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "old.txt"), []byte("old\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs(filepath.Join("testdata", c.command))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Agent: "coder", RunID: "run_1"}
+	switch info.Name {
+	case "script":
+		config.Script = append(config.Script, c.script...)
+		for i := range config.Script {
+			config.Script[i].Run = strings.ReplaceAll(config.Script[i].Run, "ENV_SH", program)
+		}
+	case "command":
+		config.Argv = []string{program}
+	default:
+		t.Fatalf("the suite does not know how to play harness %s", info.Name)
+	}
+	if c.config != nil {
+		c.config(&config)
+	}
+	if err := info.Harness.Preflight(config); err != nil {
+		t.Fatal(err)
+	}
+	session, err := info.Harness.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replies []Reply
+	for i, set := range c.turns {
+		if c.reopen && i > 0 {
+			config.Turns = i
+			if session, err = info.Harness.Open(t.Context(), config); err != nil {
+				t.Fatal(err)
+			}
+		}
+		turn := Turn{Number: i + 1, Phase: "build", Visit: 1, Attempt: 1, Dir: w.dir, SessionDir: w.session, HandoffDir: w.handoff, LogPath: w.log}
+		set(&turn)
+		ctx, cancel := context.WithCancel(t.Context())
+		begin := time.Now()
+		replies = append(replies, session.Turn(ctx, turn, func(a Activity) {
+			w.seen = append(w.seen, a)
+			if c.cancel && strings.Contains(a.Text, "ready") {
+				cancel()
+			}
+		}))
+		cancel()
+		if took := time.Since(begin); took > 30*time.Second {
+			t.Errorf("the turn took %s", took)
+		}
+	}
+	c.check(t, w, replies)
+	for _, r := range replies {
+		if (r.Stop == End || r.Stop == Truncated) == (r.Error != "") {
+			t.Errorf("stop %s with the error %q", r.Stop, r.Error)
+		}
+		if r.Stop != End && r.Stop != Truncated && r.Text != "" {
+			t.Errorf("stop %s with a text", r.Stop)
+		}
+		if r.CostKnown != info.ReportsCost {
+			t.Errorf("cost known is %v, and the table says %v", r.CostKnown, info.ReportsCost)
+		}
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func wantStop(t *testing.T, r Reply, stop Stop, says string) {
+	t.Helper()
+	if r.Stop != stop || !strings.Contains(r.Error, says) {
+		t.Errorf("got %s %q, want %s with %q", r.Stop, r.Error, stop, says)
+	}
+}
+
+func wantText(t *testing.T, r Reply, text string) {
+	t.Helper()
+	if r.Stop != End || strings.TrimSpace(r.Text) != text {
+		t.Errorf("got %s %q %q, want %q", r.Stop, r.Text, r.Error, text)
+	}
+}

@@ -1,0 +1,185 @@
+// Package harness owns the harness: the adapter that turns one kind of agent into sessions. The engine opens a
+// session, sends it turns and closes it; what kind of agent answers is known in this package only.
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"foundry/internal/process"
+)
+
+// Harness drives one kind of agent. A Harness has no state and may be used by several goroutines.
+type Harness interface {
+	// Preflight says why a session with this configuration cannot work, as far as that can be known before the
+	// run has started. It spends nothing and starts nothing.
+	Preflight(Config) error
+	// Open makes a session. It returns an error when no turn could ever be served.
+	Open(context.Context, Config) (Session, error)
+}
+
+// Session is a conversation with an agent. Turns are sent one after another, by one goroutine at a time.
+type Session interface {
+	// Turn sends a prompt and waits for the end of the turn. activity, which may be nil, is called while the
+	// agent works, never after Turn has returned, and by one goroutine at a time. Cancelling ctx ends the turn:
+	// the agent is asked to stop, then made to.
+	Turn(ctx context.Context, t Turn, activity func(Activity)) Reply
+	// Close ends whatever of the agent is left.
+	Close() error
+}
+
+// Config is what a session is opened with.
+type Config struct {
+	Agent  string       // the agent's name
+	Argv   []string     // of command
+	Script []ScriptTurn // of script
+	Model  string
+	Env    []string // the agent's own variables, NAME=VALUE; they win over all others
+	RunID  string
+	Turns  int    // turns of this agent in this run that were served already, by earlier sessions or an earlier process
+	Dir    string // where Preflight looks for a program with a relative path: the repository's top; "" is the working directory
+}
+
+// ScriptTurn is one entry of a scripted agent: files are written, the command runs, then the reply is given.
+type ScriptTurn struct {
+	Files []ScriptFile
+	Run   string // a shell command in the workspace; "" is none
+	Reply string // sent as it stands
+}
+
+// ScriptFile is a file that a scripted turn writes, or deletes. Path is a slash path from the workspace's top.
+type ScriptFile struct {
+	Path   string
+	Text   string
+	Delete bool
+}
+
+// Turn is one prompt and all that belongs to it.
+type Turn struct {
+	Prompt   string
+	Number   int // within the session, from 1
+	Phase    string
+	Visit    int
+	Attempt  int
+	Item     string
+	ReadOnly bool // the agent is not to write; harnesses that can, tell it to the agent
+	Model    string
+	Effort   string
+
+	Timeout time.Duration // of the turn; 0 is none
+	Stall   time.Duration // without any activity; 0 is none
+
+	Dir        string   // the workspace, absolute
+	HandoffDir string   // absolute; made when absent
+	SessionDir string   // absolute; made when absent; kept between the turns of the session
+	LogPath    string   // where the raw output goes; "" is nowhere
+	Env        []string // the environment to start from, NAME=VALUE; nil is that of this process
+	LogLimit   int64    // bytes of the log; 0 is no limit
+
+	Kill  <-chan struct{} // when closed, a cancelled turn is ended at once; nil is never
+	Guard *process.Guard  // ends the agent's processes should this one die; nil is none
+}
+
+// Reply is how a turn ended.
+type Reply struct {
+	Text       string // of End and Truncated; terminal codes and a byte order mark are removed
+	Stop       Stop
+	Error      string // a sentence, of every other stop
+	Tokens     int
+	Cost       float64 // in US dollars
+	CostKnown  bool
+	Calls      int // of tools
+	CallsKnown bool
+	ResetAt    time.Time // of Limit, when it is known
+	Left       []string  // processes that were still there when the turn ended, and were ended
+	Notes      []string  // what a reader of the record may want to know
+}
+
+// Stop says how a turn ended.
+type Stop uint8
+
+// The stops; the zero value is invalid. Only End and Truncated carry a text.
+const (
+	End       Stop = iota + 1
+	Truncated      // the agent says that its reply is cut off
+	Cancelled      // the context was cancelled
+	Limit          // a provider's usage limit
+	TimedOut       // the turn's timeout or its stall timeout
+	Failed         // everything else: the agent crashed, could not start, or broke its protocol
+)
+
+var stopNames = [...]string{End: "end", Truncated: "truncated", Cancelled: "cancelled", Limit: "limit", TimedOut: "timeout", Failed: "error"}
+
+func (s Stop) String() string {
+	if s == 0 || int(s) >= len(stopNames) {
+		return "invalid"
+	}
+	return stopNames[s]
+}
+
+// Activity is a sign of life of an agent in the middle of a turn.
+type Activity struct {
+	Kind ActivityKind
+	Text string // for people: words of the agent, a tool's name and its arguments, a chunk of output
+}
+
+// ActivityKind says what an agent was seen to do.
+type ActivityKind uint8
+
+// The kinds of activity; the zero value is invalid.
+const (
+	SaidText ActivityKind = iota + 1
+	CalledTool
+	GotResult
+	PrintedOutput
+)
+
+// Info describes a harness.
+type Info struct {
+	Name        string
+	Harness     Harness // nil when it is not built
+	Summary     string
+	Remembers   bool // a session keeps the conversation: a later turn need not repeat what an earlier one said
+	ReportsCost bool // replies tell what they cost, so that a cost limit can be kept
+	Built       bool
+}
+
+// Table is every harness that the language knows, in the order of the documentation.
+func Table() []Info {
+	return []Info{
+		{Name: "script", Harness: script{}, Built: true, Remembers: true, ReportsCost: true,
+			Summary: "a list of replies with file writes, from the pipeline file"},
+		{Name: "command", Harness: command{}, Built: true,
+			Summary: "any program: prompt on stdin, reply on stdout, one process a turn"},
+		{Name: "acp", Summary: "every agent that speaks the Agent Client Protocol"},
+		{Name: "claude", Summary: "Claude Code"},
+		{Name: "codex", Summary: "Codex CLI"},
+		{Name: "opencode", Summary: "opencode"},
+		{Name: "gemini", Summary: "Gemini CLI"},
+		{Name: "qwen", Summary: "Qwen Code"},
+		{Name: "droid", Summary: "Factory's droid"},
+	}
+}
+
+// Find is the harness of a name.
+func Find(name string) (Info, bool) {
+	for _, info := range Table() {
+		if info.Name == name {
+			return info, true
+		}
+	}
+	return Info{}, false
+}
+
+// Built finds a harness that is built, or says why there is none.
+func Built(name string) (Harness, error) {
+	info, ok := Find(name)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("harness %q is not known", name)
+	case !info.Built:
+		return nil, fmt.Errorf("harness %s is not built yet; use command or script", name)
+	}
+	return info.Harness, nil
+}

@@ -1,0 +1,201 @@
+package harness
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+)
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, info := range Table() {
+		if seen[info.Name] || info.Summary == "" || info.Built != (info.Harness != nil) {
+			t.Errorf("%+v", info)
+		}
+		seen[info.Name] = true
+		h, err := Built(info.Name)
+		if (err == nil) != info.Built || (h != nil) != info.Built {
+			t.Errorf("Built(%q) = %v, %v", info.Name, h, err)
+		}
+	}
+	if _, err := Built("claude"); err == nil || err.Error() != "harness claude is not built yet; use command or script" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Built("clod"); err == nil {
+		t.Error("an unknown harness is built")
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"agent": 0o755, "plain": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reply := []ScriptTurn{{Reply: "x"}}
+	for _, c := range []struct {
+		harness string
+		config  Config
+		says    string // "" for no error
+	}{
+		{"command", Config{Argv: []string{"sh", "-c", "true"}}, ""},
+		{"command", Config{Argv: []string{"./agent"}, Dir: dir}, ""},
+		{"command", Config{Argv: []string{"agent"}, Env: []string{"PATH=" + dir}}, ""},
+		{"command", Config{}, "has no argv"},
+		{"command", Config{Argv: []string{""}}, "has no argv"},
+		{"command", Config{Argv: []string{"./missing"}, Dir: dir}, "was not found (looked for " + filepath.Join(dir, "missing")},
+		{"command", Config{Argv: []string{"no-such-agent"}, Env: []string{"PATH=" + dir}}, "in any directory of PATH (" + dir},
+		{"command", Config{Argv: []string{"plain"}, Env: []string{"PATH=" + dir}}, "not found in any directory"},
+		{"command", Config{Argv: []string{"./plain"}, Dir: dir}, "chmod +x"},
+		{"command", Config{Argv: []string{dir}}, "is a directory"},
+		{"script", Config{Script: reply}, ""},
+		{"script", Config{}, "has no script"},
+		{"script", Config{Script: []ScriptTurn{{}, {Files: []ScriptFile{{Path: "../x"}}}}}, `entry 2 of the script of agent "a"`},
+	} {
+		h, err := Built(c.harness)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.config.Agent = "a"
+		err = h.Preflight(c.config)
+		if (err == nil) != (c.says == "") || (err != nil && !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s %+v: %v, want %q", c.harness, c.config, err, c.says)
+		}
+	}
+}
+
+func TestAProgramThatIsGoneByThen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := command{}.Open(t.Context(), Config{Agent: "a", Argv: []string{"./gone"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Turn(t.Context(), Turn{Dir: dir, Number: 1}, nil)
+	wantStop(t, r, Failed, "gone")
+}
+
+func TestScriptRunsOut(t *testing.T) {
+	t.Parallel()
+	s, err := script{}.Open(t.Context(), Config{Agent: "coder", Script: []ScriptTurn{{Reply: "a"}, {Reply: "b"}}, Turns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, s.Turn(t.Context(), Turn{Phase: "build", Visit: 1, Attempt: 1}, nil), "b")
+	r := s.Turn(t.Context(), Turn{Phase: "build", Visit: 2, Attempt: 1}, nil)
+	wantStop(t, r, Failed, `the script of agent "coder" has 2 entries, and turn 3 of the run had none (phase build, visit 2, attempt 1)`)
+}
+
+func TestScriptStaysInTheWorkspace(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "work")
+	outside := filepath.Join(root, "outside")
+	for _, d := range []string{dir, outside} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("kept"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"way": outside, "file": filepath.Join(outside, "secret"), "rel": "../outside"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []ScriptFile{
+		{Path: "way/x", Text: "x"}, {Path: "rel/x", Text: "x"}, {Path: "file", Text: "x"}, {Path: "way/secret", Delete: true},
+		{Path: "../outside/x", Text: "x"}, {Path: "a/../../outside/x", Text: "x"}, {Path: filepath.Join(outside, "x"), Text: "x"},
+		{Path: "way/a/b", Text: "x"}, {Path: "", Text: "x"}, {Path: ".", Delete: true}, {Path: "a/", Text: "x"}, {Path: "absent", Delete: true},
+	} {
+		if err := f.apply(dir); err == nil {
+			t.Errorf("%+v was applied", f)
+		}
+	}
+	names, err := os.ReadDir(outside)
+	if err != nil || len(names) != 1 {
+		t.Errorf("outside holds %v, %v", names, err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(outside, "secret")); string(b) != "kept" {
+		t.Errorf("outside was changed to %q", b)
+	}
+	if err := (ScriptFile{Path: "way", Delete: true}).apply(dir); err != nil {
+		t.Errorf("a link itself may be deleted: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(outside, "secret")); err != nil {
+		t.Error("the link's target was deleted with it")
+	}
+}
+
+func TestStallClockStartsAnewWithEachSignOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		expired := make(chan time.Duration, 1)
+		begin := time.Now()
+		s := watch(5*time.Minute, func() { expired <- time.Since(begin) })
+		for range 10 {
+			time.Sleep(4 * time.Minute) // of the test's own clock
+			s.seen()
+		}
+		if got := <-expired; got != 45*time.Minute {
+			t.Errorf("expired after %s", got)
+		}
+		s.stop()
+		none := watch(0, func() { t.Error("no limit has expired") })
+		none.seen()
+		time.Sleep(time.Hour)
+		none.stop()
+	})
+}
+
+func TestCleanText(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                  "",
+		"plain\r\n\ttext":                   "plain\r\n\ttext",
+		"\ufeff{}":                          "{}",
+		"\x1b[2J\ufeff{}":                   "{}",
+		"a\x1b[1;31mb\x1b[0mc":              "abc",
+		"\x1b]0;title\x07x\x1b]8;;u\x1b\\y": "xy",
+		"\x1bPq data\x1b\\z":                "z",
+		"\x1b(Bx\x1b7y\x1b=z":               "xyz",
+		"\x1b]0;never ends\n{\"a\": 1}":     "\n{\"a\": 1}",
+		"end\x1b":                           "end",
+		"end\x1b[":                          "end",
+		"end\x1b[12":                        "end",
+		"\x1b\x1b[31mx":                     "x",
+		"\x1bé":                             "é",
+		"{\"a\": \"\\u001b[31m\"}":          "{\"a\": \"\\u001b[31m\"}",
+		"in\xffvalid\x1b[0m":                "in\xffvalid",
+	} {
+		if got := cleanText(in); got != want {
+			t.Errorf("cleanText(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzCleanText(f *testing.F) {
+	f.Add("a\x1b[1;31mb")
+	f.Add("\x1b]0;t\x07")
+	f.Add("\ufeff\x1bP\x1b\\")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := cleanText(text)
+		if strings.IndexByte(got, 0x1b) >= 0 {
+			t.Fatalf("an escape is left in %q", got)
+		}
+		if strings.IndexByte(text, 0x1b) < 0 && got != strings.TrimPrefix(text, "\ufeff") {
+			t.Fatalf("%q was changed to %q", text, got)
+		}
+		if utf8.ValidString(text) && !utf8.ValidString(got) {
+			t.Fatalf("%q became %q, which is no UTF-8", text, got)
+		}
+	})
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Does not read its prompt.
+echo "heard nothing"

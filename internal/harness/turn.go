@@ -1,0 +1,189 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"foundry/internal/process"
+)
+
+// This file holds what every harness keeps to when it runs a program for a turn: the clocks are Foundry's, an
+// exit code alone is never believed to be more than it says, and what is left behind is named.
+
+// replyLimit is how many bytes of a reply are read. A longer one is an error that says so, never cut silently.
+const replyLimit = 64 << 20
+
+// stderrShown is how many lines of an agent's stderr are evidence for a failure.
+const stderrShown = 20
+
+// errStalled is the cause of a turn that was ended since nothing was seen of the agent.
+var errStalled = errors.New("stalled")
+
+// run starts a program for a turn and waits for its end. It fills in where the program runs and what ends it; spec
+// says what runs. The reply is complete unless the program ended well, which is the caller's to judge: then Stop
+// is 0.
+func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func(Activity)) (process.Result, Reply) {
+	for _, dir := range []string{t.SessionDir, t.HandoffDir} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return process.Result{Exit: -1}, failed("make a directory for agent %q: %v", c.Agent, err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	alive := watch(t.Stall, func() { cancel(errStalled) })
+	defer alive.stop()
+
+	spec.Dir, spec.Env = t.Dir, environment(c, t)
+	spec.LogPath, spec.LogLimit = t.LogPath, t.LogLimit
+	spec.Timeout, spec.Kill, spec.Guard = t.Timeout, t.Kill, t.Guard
+	spec.Observe = func(_ process.Stream, piece []byte) {
+		alive.seen()
+		if activity != nil {
+			activity(Activity{PrintedOutput, cleanText(string(piece))})
+		}
+	}
+	res := process.Run(ctx, spec)
+	r := Reply{Left: res.Left, Notes: res.Notes}
+	if res.LogErr != nil {
+		r.Notes = append(r.Notes, "the log is incomplete: "+res.LogErr.Error())
+	}
+	switch {
+	case res.Reason == process.NotStarted:
+		r.Stop, r.Error = Failed, res.Err.Error()
+	case res.Reason == process.TimedOut:
+		r.Stop, r.Error = TimedOut, fmt.Sprintf("the turn did not end within %s (turn_timeout)", t.Timeout)
+	case res.Reason == process.Cancelled && errors.Is(context.Cause(ctx), errStalled):
+		r.Stop, r.Error = TimedOut, fmt.Sprintf("nothing was heard of the agent for %s (stall_timeout)", t.Stall)
+	case res.Reason == process.Cancelled:
+		r.Stop, r.Error = Cancelled, "the turn was stopped"
+	case res.Reason == process.Signalled:
+		r.Stop, r.Error = Failed, "it was ended by a signal ("+res.Signal+")"
+	case res.Exit != 0:
+		r.Stop, r.Error = Failed, fmt.Sprintf("it ended with exit code %d", res.Exit)
+	case res.StdoutCut > 0:
+		r.Stop, r.Error = Failed, fmt.Sprintf("it printed more than %d MiB, which is the limit of a reply", replyLimit>>20)
+	}
+	return res, r
+}
+
+// evidence adds the end of a failed program's error output to what is said of the failure.
+func evidence(sentence, output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	if len(lines) > stderrShown {
+		lines = lines[len(lines)-stderrShown:]
+	}
+	if text := strings.TrimSpace(strings.Join(lines, "\n")); text != "" {
+		return sentence + "\n" + text
+	}
+	return sentence
+}
+
+func failed(format string, args ...any) Reply {
+	return Reply{Stop: Failed, Error: fmt.Sprintf(format, args...)}
+}
+
+// stall is the clock that runs while nothing is seen of an agent.
+type stall struct {
+	limit time.Duration
+	timer *time.Timer // nil: no limit
+}
+
+// watch calls expired once, in a goroutine of its own, when limit passes between two calls of seen.
+func watch(limit time.Duration, expired func()) *stall {
+	s := &stall{limit: limit}
+	if limit > 0 {
+		s.timer = time.AfterFunc(limit, expired)
+	}
+	return s
+}
+
+func (s *stall) seen() {
+	if s.timer != nil {
+		s.timer.Reset(s.limit)
+	}
+}
+
+func (s *stall) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// cleanText takes out of a text what an agent's terminal habits put there: a byte order mark at its start and
+// escape sequences (colours, window titles, cursor moves). Everything else stays as it is, byte by byte. A
+// sequence that does not end is taken to end before the next control character, so that it cannot swallow a reply.
+func cleanText(text string) string {
+	text = strings.TrimPrefix(text, "\ufeff")
+	at := strings.IndexByte(text, 0x1b)
+	if at < 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for at >= 0 {
+		b.WriteString(text[:at])
+		text = text[at:]
+		text = text[escapeLength(text):]
+		at = strings.IndexByte(text, 0x1b)
+	}
+	b.WriteString(text)
+	return strings.TrimPrefix(b.String(), "\ufeff")
+}
+
+// escapeLength is the length of the escape sequence that text begins with, at least 1.
+func escapeLength(text string) int {
+	if len(text) < 2 {
+		return len(text)
+	}
+	switch c := text[1]; {
+	case c == '[':
+		return controlSequence(text)
+	case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
+		return controlString(text)
+	case c >= 0x20 && c <= 0x2f: // intermediate bytes, then a final one: a choice of character set
+		i := 2
+		for i < len(text) && text[i] >= 0x20 && text[i] <= 0x2f {
+			i++
+		}
+		if i < len(text) && text[i] < utf8.RuneSelf && text[i] >= 0x30 {
+			i++
+		}
+		return i
+	case c >= 0x30 && c <= 0x7e:
+		return 2
+	}
+	return 1
+}
+
+func controlSequence(text string) int {
+	i := 2
+	for i < len(text) && text[i] >= 0x20 && text[i] <= 0x3f {
+		i++
+	}
+	if i < len(text) && text[i] >= 0x40 && text[i] <= 0x7e {
+		i++
+	}
+	return i
+}
+
+func controlString(text string) int {
+	for i := 2; i < len(text); i++ {
+		switch {
+		case text[i] == 0x07:
+			return i + 1
+		case text[i] == 0x1b && i+1 < len(text) && text[i+1] == '\\':
+			return i + 2
+		case text[i] < 0x20:
+			return i
+		}
+	}
+	return len(text)
+}
