@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// This file draws what the verdict of a run rests on: what was checked and what was not, the terms of acceptance,
+// and what went on outside the rules.
+
+// evidence lists what was checked, phase by phase, and then what nothing was verified by.
+func (t *Trace) evidence(b *block) {
+	var rows [][3]string
+	var paints []Paint
+	var empty []string
+	add := func(p Paint, phase, what, found string) {
+		rows, paints = append(rows, [3]string{phase, what, found}), append(paints, p)
+	}
+	for _, p := range t.Phases {
+		v := p.Newest()
+		if v == nil {
+			continue
+		}
+		for _, g := range v.Gates {
+			switch g.Outcome {
+			case "passed":
+				add(Green, p.Name, g.Name, g.looked())
+			case "empty":
+				add(Dim, p.Name, g.Name, "–")
+				empty = append(empty, fmt.Sprintf("%s (%s)", g.Name, p.Name))
+			default:
+				add(Red, p.Name, g.Name, g.failed())
+			}
+		}
+		if v.Result != nil && v.Commit == "" {
+			paint := Green
+			if v.Status == "fail" {
+				paint = Red
+			}
+			add(paint, p.Name, firstLine(v.Result.Command), howEnded(v.Result)+notesOf(v.Result.Notes))
+		}
+		if approved := v.report().Approved; approved != nil && *approved {
+			add(Green, p.Name, "verdict", "approved")
+		} else if approved != nil {
+			add(Red, p.Name, "verdict", "not approved: "+v.complaint())
+		}
+		if v.Answer != "" {
+			paint := Green
+			if v.Answer != "approve" {
+				paint = Red
+			}
+			add(paint, p.Name, "asked "+first(v.Who, "a person"), v.note())
+		}
+	}
+	for _, c := range t.Criteria {
+		paint, found := c.found()
+		add(paint, "", "criterion "+c.Name, found)
+	}
+	b.columns("evidence", rows, paints)
+	if len(empty) > 0 {
+		b.key("", Yellow, "nothing verified by "+list(empty, 4))
+	}
+}
+
+func notesOf(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return "; " + firstLine(strings.Join(notes, "; "))
+}
+
+func (c *Criterion) found() (Paint, string) {
+	var text string
+	if c.After != nil {
+		text = ", " + howEnded(c.After)
+	}
+	switch {
+	case !c.Known:
+		return Yellow, "not verified: it did not run"
+	case !c.Passed:
+		return Red, "not met" + text
+	case c.Before != nil && c.Before.Exit == 0 && !c.Before.Timeout:
+		return Yellow, "met" + text + "; it was met before the work too, so it proves nothing"
+	}
+	return Green, "met" + text
+}
+
+// columns draws rows of three texts under a key, the first two as wide as they must be.
+func (b *block) columns(name string, rows [][3]string, paints []Paint) {
+	first, second := 0, 0
+	for _, r := range rows {
+		first, second = max(first, width(r[0])), max(second, width(r[1]))
+	}
+	first, second = min(first, longestName), min(second, 26)
+	for i, r := range rows {
+		left := 2 + keyColumns + first + 2 + second + 2
+		b.line("  " + b.style.Paint(Dim, pad(name, keyColumns)) + pad(cut(flat(r[0]), first), first) + "  " +
+			pad(cut(flat(r[1]), second), second) + "  " + b.style.Paint(paints[i], cut(flat(r[2]), b.room(left))))
+		name = ""
+	}
+}
+
+// looked says what a gate that passed looked at.
+func (g Gate) looked() string {
+	var items []string
+	for _, c := range g.Checks {
+		items = append(items, c.Item+wrapped(firstLine(c.Note)))
+	}
+	if len(items) == 0 {
+		return "passed"
+	}
+	return list(items, 3)
+}
+
+func wrapped(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
+}
+
+// failed names the first check that failed.
+func (g Gate) failed() string {
+	text, n := "", 0
+	for _, c := range g.Checks {
+		if !c.OK {
+			if n++; n == 1 {
+				text = c.Item + prefixed(": ", firstLine(c.Note))
+			}
+		}
+	}
+	return first(text, "failed") + more(n-1)
+}
+
+// acceptance shows the terms that decided, with the values they had.
+func (t *Trace) acceptance(b *block) {
+	if t.Ended == nil && t.Status != "interrupted" {
+		return
+	}
+	var texts []string
+	for _, s := range t.Seen {
+		texts = append(texts, s.Term+" is "+firstLine(s.Value))
+	}
+	b.key("accept", Plainly, texts...)
+}
+
+// trouble lists what went on outside the rules: undone changes, changes outside the worktree, processes that
+// were left behind, warnings.
+func (t *Trace) trouble(b *block) {
+	var undone, kept []string
+	for _, p := range t.Phases {
+		for _, v := range p.Visits {
+			for _, x := range v.Violations {
+				text := flatPath(x.Path) + " by " + p.Name + ": " + x.Reason
+				if x.Undone {
+					undone = append(undone, text)
+				} else {
+					kept = append(kept, text+prefixed("; ", x.Note))
+				}
+			}
+		}
+	}
+	b.key("undone", Yellow, some(undone, 6)...)
+	b.key("not undone", Red, some(kept, 6)...)
+	b.key("outside", Yellow, some(flatPaths(t.Outside), 6)...)
+	b.key("left", Yellow, some(t.Left, 4)...)
+	b.key("warning", Yellow, some(t.Warnings, 8)...)
+}
+
+// some is the first n texts, and a count of the others.
+func some(texts []string, n int) []string {
+	if len(texts) <= n {
+		return texts
+	}
+	return append(texts[:n:n], fmt.Sprintf("and %d more", len(texts)-n))
+}

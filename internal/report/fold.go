@@ -1,0 +1,297 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"foundry/runner"
+)
+
+// This file folds events into the trace, one at a time.
+
+// Add folds the next event of the log.
+func (t *Trace) Add(e *runner.Event) {
+	t.Outline.Add(e)
+	t.Last = e.At
+	if e.Phase == "" {
+		t.addRun(e)
+		return
+	}
+	p := t.byName[e.Phase]
+	if p == nil {
+		p = &Phase{Name: e.Phase, Status: "queued"}
+		t.byName[e.Phase] = p
+		t.Phases = append(t.Phases, p)
+	}
+	t.addPhase(p, e)
+	if e.Kind == runner.WorldFailed {
+		t.Text, t.Hint, t.blame = e.Text, e.Hint, e.Phase
+	}
+	if e.Kind == runner.Warned {
+		t.Warnings = append(t.Warnings, e.Phase+": "+e.Text)
+	}
+}
+
+// addRun folds an event that concerns the run as a whole.
+func (t *Trace) addRun(e *runner.Event) {
+	switch e.Kind {
+	case runner.RunStarted:
+		if e.Run != nil {
+			t.Info = *e.Run
+		}
+	case runner.RunResumed:
+		t.Seen, t.Text, t.Hint, t.blame, t.Paused = nil, "", "", "", time.Time{}
+	case runner.RunEnded:
+		t.Seen = e.Seen
+		if e.Text != "" {
+			t.Text = e.Text
+		}
+		t.Asks = nil
+		t.leaveOut()
+	case runner.RunSettled:
+		t.Settled, t.SettledHint = e.Text, e.Hint
+	case runner.RunInterrupted, runner.RunKilled, runner.WorldFailed:
+		if e.Text != "" {
+			t.Text = e.Text
+		}
+		if e.Hint != "" {
+			t.Hint = e.Hint
+		}
+		if e.File != "" {
+			t.SetupLog = e.File
+		}
+	case runner.CriterionDone:
+		t.criterion(e)
+	case runner.Warned:
+		t.Warnings = append(t.Warnings, e.Text)
+	case runner.OutsideChanged:
+		t.Outside = append(t.Outside, e.Changed...)
+	case runner.ProcessLeft:
+		t.Left = append(t.Left, e.Text)
+	case runner.RunDiscarded:
+		t.Dropped, t.DroppedRef = true, e.Ref
+	case runner.SetupRan:
+		if e.Result != nil {
+			t.Setup = append(t.Setup, *e.Result)
+			if e.Result.Exit != 0 {
+				t.SetupLog = e.File
+			}
+		}
+	}
+}
+
+// leaveOut is told that the run has its verdict: what is still queued will not run in it.
+func (t *Trace) leaveOut() {
+	if !t.Outline.Final() {
+		return
+	}
+	for _, p := range t.Phases {
+		if p.Status == "queued" {
+			p.Status, p.Why = "not_run", "the run ended before it"
+		}
+	}
+}
+
+func (t *Trace) criterion(e *runner.Event) {
+	name := e.Criterion
+	var c *Criterion
+	for i := range t.Criteria {
+		if t.Criteria[i].Name == name {
+			c = &t.Criteria[i]
+		}
+	}
+	if c == nil {
+		t.Criteria = append(t.Criteria, Criterion{Name: name})
+		c = &t.Criteria[len(t.Criteria)-1]
+	}
+	if e.Result != nil && e.Result.Before {
+		c.Before = e.Result
+		return
+	}
+	c.After, c.Known, c.Passed = e.Result, e.Outcome != "unverified", e.Outcome == "passed"
+}
+
+// addPhase folds an event of a phase. What ends a phase without a visit of its own (skipped, not run, blocked by
+// another one) carries the number of an earlier visit, which it does not touch.
+func (t *Trace) addPhase(p *Phase, e *runner.Event) {
+	switch e.Kind {
+	case runner.PhaseQueued:
+		p.Status, p.Why = "queued", ""
+		return
+	case runner.PhaseStarted:
+		p.Status, p.Why = "running", ""
+		p.Visits = append(p.Visits, &Visit{N: e.Visit, Started: e.At, Status: "running", Feedback: e.Feedback,
+			From: t.routes[p.Name], CostKnown: true, Agent: e.Agent})
+		delete(t.routes, p.Name)
+		return
+	case runner.PhaseSkipped:
+		p.Status, p.Why = "skipped", first(e.Text, e.Reason)
+		return
+	case runner.PhaseNotRun:
+		p.Status, p.Why = "not_run", first(e.Text, e.Reason)
+		return
+	case runner.PhaseBlocked:
+		p.Status, p.Why = "blocked", first(e.Text, e.Reason)
+		return
+	}
+	if v := p.visit(e.Visit); v != nil {
+		t.addVisit(p, v, e)
+	}
+	if e.Kind == runner.TurnEnded && e.Reply != nil && e.Reply.Stop == runner.StopLimit {
+		t.Paused, t.Text = e.Reply.ResetAt, e.Reply.Error
+	}
+}
+
+func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
+	switch e.Kind {
+	case runner.PhaseEnded:
+		p.Status = e.Status
+		v.end(e, e.Status)
+		t.closeAsk(p.Name)
+	case runner.PhaseStopped:
+		p.Status, p.Why = "stopped", first(e.Text, e.Reason)
+		v.end(e, "stopped")
+		t.closeAsk(p.Name)
+	case runner.PhaseInvalidated:
+		v.Invalid = true
+	case runner.RouteTaken, runner.RouteSpent, runner.RoutePending:
+		t.route(v, e)
+	case runner.AskRaised:
+		p.Status, v.Status, v.Question = "waiting", "waiting", e.Text
+		t.Asks = append(t.Asks, Ask{p.Name, v.N, e.Text})
+	case runner.AskWithdrawn:
+		v.end(e, "withdrawn")
+		t.closeAsk(p.Name)
+	case runner.AskAnswered:
+		v.Answer, v.Who, v.Note = e.Answer, e.Who, e.Text
+		t.closeAsk(p.Name)
+	default:
+		v.add(e)
+	}
+}
+
+func (v *Visit) end(e *runner.Event, status string) {
+	v.Status, v.Ended, v.Reason, v.Text, v.Hint = status, e.At, e.Reason, e.Text, e.Hint
+}
+
+// route notes a rule. A jump back is decided first (pending) and taken later; what its condition saw and what it
+// hands on stand in the first event only.
+func (t *Trace) route(v *Visit, e *runner.Event) {
+	r := &Route{From: e.Phase, To: e.Target, Rule: e.Rule, Used: e.Used, Of: e.Of, Seen: e.Seen, Feedback: e.Feedback}
+	switch e.Kind {
+	case runner.RoutePending:
+		t.pending[e.Phase] = r
+	case runner.RouteTaken:
+		if was := t.pending[e.Phase]; was != nil && was.Rule == r.Rule {
+			r.Seen, r.Feedback = was.Seen, was.Feedback
+			delete(t.pending, e.Phase)
+		}
+		v.Route = r
+		t.routes[e.Target] = r
+		if e.Target == "abort" {
+			t.blame = e.Phase
+		}
+	case runner.RouteSpent:
+		v.Spent = append(v.Spent, *r)
+		t.blame = e.Phase
+	}
+}
+
+// Culprit is the phase to look at when a run was not accepted: the one whose rule ended it, else the one that
+// failed last and still stands failed, else the one that a false term of acceptance names; "" when there is none.
+func (t *Trace) Culprit() string {
+	if t.blame != "" {
+		return t.blame
+	}
+	name, at := "", time.Time{}
+	for _, p := range t.Phases {
+		if p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" {
+			continue
+		}
+		if v := p.Newest(); v != nil && !v.Ended.Before(at) {
+			name, at = p.Name, v.Ended
+		}
+	}
+	if name != "" || t.Status == "accepted" {
+		return name
+	}
+	for _, s := range t.Seen {
+		if s.Value == "true" {
+			continue
+		}
+		for _, p := range t.Phases {
+			if strings.Contains(s.Term, `"`+p.Name+`"`) || strings.Contains(s.Term, "phases."+p.Name+".") {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+func (t *Trace) closeAsk(phase string) {
+	for i := range t.Asks {
+		if t.Asks[i].Phase == phase {
+			t.Asks = append(t.Asks[:i:i], t.Asks[i+1:]...)
+			return
+		}
+	}
+}
+
+// visit is the visit of a number; the newest for 0.
+func (p *Phase) visit(n int) *Visit {
+	if n == 0 {
+		return p.Newest()
+	}
+	for i := len(p.Visits) - 1; i >= 0; i-- {
+		if p.Visits[i].N == n {
+			return p.Visits[i]
+		}
+	}
+	return nil
+}
+
+// add folds what happened inside the visit.
+func (v *Visit) add(e *runner.Event) {
+	if e.File != "" {
+		v.Files = append(v.Files, e.File)
+		if e.Kind != runner.TurnStarted {
+			v.Log = e.File
+		}
+	}
+	switch e.Kind {
+	case runner.AttemptStarted:
+		v.Attempts, v.Gates = max(v.Attempts, e.Attempt), nil
+	case runner.TurnStarted:
+		v.Turns++
+		v.Agent, v.Harness = first(e.Agent, v.Agent), first(e.Harness, v.Harness)
+	case runner.TurnEnded:
+		if e.Reply == nil || !e.Reply.CostKnown {
+			v.CostKnown = false
+		}
+		if e.Reply != nil {
+			v.Tokens += e.Reply.Tokens
+			v.Cost += e.Reply.Cost
+		}
+	case runner.EnvelopeAccepted:
+		v.Envelope = e.Envelope
+	case runner.EnvelopeRejected:
+		v.Retold++
+	case runner.BoundaryChecked:
+		v.Changed = e.Changed
+		v.Violations = append(v.Violations, e.Outside...)
+	case runner.GateChecked:
+		v.Gates = append(v.Gates, Gate{e.Gate, e.Outcome, e.Checks})
+	case runner.CommandEnded:
+		v.Result, v.Commit = e.Result, first(e.Commit, v.Commit)
+	}
+}
+
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"foundry/runner"
+)
+
+// This file says in a few words what became of a visit, a command or a turn.
+
+// note is what is worth saying of a visit in a few words.
+func (v *Visit) note() string {
+	switch {
+	case v.Status == "running" || v.Status == "waiting":
+		return firstLine(v.Question)
+	case v.Commit != "":
+		return short(v.Commit)
+	case v.Answer == "approve":
+		return "approved" + prefixed(" by ", v.Who) + prefixed(": ", firstLine(v.Note))
+	case v.Answer == "reject":
+		return "rejected" + prefixed(" by ", v.Who) + prefixed(": ", firstLine(v.Note))
+	case v.Envelope != nil && v.Status == "rejected":
+		return v.complaint()
+	case v.Envelope != nil:
+		return firstLine(v.summary())
+	case v.Result != nil:
+		return howEnded(v.Result)
+	}
+	return firstLine(v.Text)
+}
+
+// failNote says why a visit failed.
+func failNote(v *Visit) string {
+	if v.Result != nil && (v.Reason == "exit" || v.Reason == "timeout") {
+		return howEnded(v.Result)
+	}
+	text := reasonText(v.Reason)
+	if said := firstLine(v.Text); said != "" && said != text {
+		text = said
+	}
+	return text
+}
+
+// howEnded says how a command ended.
+func howEnded(r *runner.CommandResult) string {
+	switch {
+	case r.Timeout:
+		return "timed out after " + millis(r)
+	case r.Signal != "":
+		return "ended by signal " + r.Signal
+	case r.Exit < 0:
+		return "no exit code"
+	}
+	return fmt.Sprintf("exit %d", r.Exit)
+}
+
+func millis(r *runner.CommandResult) string {
+	return Duration(time.Duration(r.Millis) * time.Millisecond)
+}
+
+// stopText says why a turn brought no report.
+func stopText(r *runner.Reply) string {
+	said := prefixed(": ", firstLine(r.Error))
+	switch r.Stop {
+	case runner.StopTruncated:
+		return "the reply was cut off"
+	case runner.StopCancelled:
+		return "stopped"
+	case runner.StopLimit:
+		if !r.ResetAt.IsZero() {
+			return "usage limit until " + r.ResetAt.Format("15:04 MST") + said
+		}
+		return "usage limit" + said
+	case runner.StopTimeout:
+		return "timed out" + said
+	}
+	return "failed" + said
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+func more(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", n)
+}

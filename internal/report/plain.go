@@ -1,0 +1,380 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"foundry/graph"
+	"foundry/runner"
+)
+
+// Plain draws a run as it goes, a line or a few for each event that means something to a person, none for the
+// others: time since the start, phase, what happened. It is for pipes and for terminals without a live view.
+type Plain struct {
+	style Style
+	graph *graph.Graph // may be nil
+	trace *Trace
+	names int // columns of the phase column
+	began time.Time
+}
+
+// Columns of a line: the clock, the phase, the word; the rest is text.
+const (
+	clockColumns = 6
+	wordColumns  = 9
+	longestName  = 18
+)
+
+// NewPlain makes a renderer for one run. The graph, which may be nil, gives the width of the names and what
+// agents and commands are called.
+func NewPlain(style Style, g *graph.Graph) *Plain {
+	p := &Plain{style: style, graph: g, trace: NewTrace(""), names: 6}
+	if g != nil {
+		for i := range g.Phases {
+			p.fit(g.Phases[i].Name)
+		}
+	}
+	return p
+}
+
+func (p *Plain) fit(name string) { p.names = min(max(p.names, width(name)), longestName) }
+
+// Trace is the run as far as it was drawn.
+func (p *Plain) Trace() *Trace { return p.trace }
+
+// Event takes the next event of the run and returns what to print for it: whole lines, or nothing.
+func (p *Plain) Event(e runner.Event) string {
+	p.trace.Add(&e)
+	if p.began.IsZero() {
+		p.began = e.At
+	}
+	if e.Phase != "" {
+		p.fit(e.Phase)
+		return p.phase(&e)
+	}
+	return p.run(&e)
+}
+
+// left is how many columns stand before the text: clock, phase with its visit, word.
+func (p *Plain) left() int { return clockColumns + 2 + p.names + 4 + wordColumns + 1 }
+
+func (p *Plain) room() int {
+	if p.style.Width == 0 {
+		return 0
+	}
+	return max(p.style.Width-p.left(), 20)
+}
+
+// line is one line: the clock, who, a word, a text.
+func (p *Plain) line(e *runner.Event, paint Paint, word, text string) string {
+	who := cut(flat(e.Phase), p.names)
+	if e.Visit > 1 {
+		who += fmt.Sprintf("@%d", e.Visit)
+	}
+	line := p.style.Paint(Dim, padLeft(clock(e.At.Sub(p.began)), clockColumns)) + "  " + pad(who, p.names+3) + " " +
+		p.style.Paint(paint, pad(word, wordColumns)) + " " + cut(flat(text), p.room())
+	return strings.TrimRight(line, " ") + "\n"
+}
+
+// under is a line that belongs to the one before it.
+func (p *Plain) under(paint Paint, text string) string {
+	return strings.Repeat(" ", p.left()) + p.style.Paint(paint, cut(flat(text), p.room())) + "\n"
+}
+
+// run draws an event that concerns the run as a whole. How it ended is left to the final block.
+func (p *Plain) run(e *runner.Event) string {
+	switch e.Kind {
+	case runner.RunStarted:
+		return p.head(e)
+	case runner.RunResumed:
+		return p.line(e, Bold, "resumed", firstLine(e.Text))
+	case runner.RunInterrupted:
+		return p.line(e, Yellow, "stopping", first(firstLine(e.Text), "interrupted; again to stop at once"))
+	case runner.RunKilled:
+		return p.line(e, Red, "killed", firstLine(e.Text))
+	case runner.GrantGiven:
+		return p.line(e, Plainly, "granted", fmt.Sprintf("%s +%g", strings.TrimSpace(e.Limit+" "+e.Rule), e.Grant))
+	case runner.BudgetReached:
+		return p.line(e, Red, "budget", "the "+e.Limit+" budget is used up; nothing new starts")
+	case runner.WorldFailed:
+		return p.line(e, Red, "failed", firstLine(e.Text))
+	case runner.WorkspaceEdited:
+		return p.line(e, Yellow, "edited", "somebody changed the workspace; what was judged before is judged again")
+	case runner.SetupRan:
+		return p.setup(e)
+	case runner.CriterionDone:
+		return p.criterion(e)
+	case runner.RunMerged:
+		return p.line(e, Green, "merged", short(e.Commit)+prefixed(" into ", e.Target)+", "+count(len(e.Changed), "file"))
+	case runner.RunDiscarded:
+		return p.line(e, Dim, "discarded", firstLine(e.Text))
+	case runner.OutsideChanged:
+		return p.line(e, Yellow, "outside", first(firstLine(e.Text), "changed outside the workspace: "+list(flatPaths(e.Changed), 3)))
+	case runner.ProcessLeft:
+		return p.line(e, Yellow, "left", firstLine(e.Text))
+	case runner.Warned:
+		return p.line(e, Yellow, "warning", firstLine(e.Text))
+	}
+	return ""
+}
+
+func (p *Plain) head(e *runner.Event) string {
+	if e.Run == nil {
+		return ""
+	}
+	r := e.Run
+	var b strings.Builder
+	b.WriteString(p.style.Paint(Bold, r.Pipeline) + "  " + p.style.Paint(Dim, r.ID) + "\n")
+	field := func(name, text string) {
+		if text != "" {
+			b.WriteString("  " + p.style.Paint(Dim, pad(name, 9)) + " " + cut(text, max(0, p.style.Width-12)) + "\n")
+		}
+	}
+	field("request", firstLine(r.Request))
+	field("works in", workplace(r))
+	b.WriteString("\n")
+	return b.String()
+}
+
+// workplace says where a run works, in one line.
+func workplace(r *runner.RunInfo) string {
+	switch {
+	case r.Isolation == "checkout":
+		return "the checkout itself; nothing is undone there"
+	case r.Branch != "" && r.Base != "":
+		return fmt.Sprintf("branch %s from %s (%s)", r.Branch, r.Base, short(r.BranchPoint))
+	case r.Branch != "":
+		return fmt.Sprintf("branch %s from %s", r.Branch, short(r.BranchPoint))
+	case r.BranchPoint != "":
+		return "a worktree of " + strings.TrimSpace(r.Base+" "+short(r.BranchPoint)) + " that goes at the end"
+	}
+	return ""
+}
+
+func (p *Plain) setup(e *runner.Event) string {
+	if e.Result == nil {
+		return p.line(e, Plainly, "setup", firstLine(e.Text))
+	}
+	if e.Result.Exit != 0 {
+		return p.line(e, Red, "setup", e.Result.Command+": "+howEnded(e.Result)) + p.tail(e.Result)
+	}
+	return p.line(e, Dim, "setup", e.Result.Command+"  "+millis(e.Result))
+}
+
+func (p *Plain) criterion(e *runner.Event) string {
+	name := e.Criterion
+	if e.Result != nil && e.Result.Before {
+		if e.Outcome == "passed" {
+			return p.line(e, Yellow, "criterion", name+" passes before the work, so it will prove nothing")
+		}
+		return ""
+	}
+	if e.Outcome == "passed" {
+		return p.line(e, Green, "criterion", name+" is met")
+	}
+	if e.Outcome == "unverified" {
+		return p.line(e, Red, "criterion", name+" could not be run, so it is not verified")
+	}
+	text := name + " is not met"
+	if e.Result != nil {
+		return p.line(e, Red, "criterion", text+": "+howEnded(e.Result)) + p.tail(e.Result)
+	}
+	return p.line(e, Red, "criterion", text)
+}
+
+// phase draws an event of a phase.
+func (p *Plain) phase(e *runner.Event) string {
+	switch e.Kind {
+	case runner.PhaseStarted:
+		return p.started(e)
+	case runner.AttemptStarted:
+		if e.Attempt > 1 {
+			return p.line(e, Yellow, "again", fmt.Sprintf("attempt %d", e.Attempt))
+		}
+	case runner.TurnEnded:
+		if e.Reply != nil && e.Reply.Stop != runner.StopEnd {
+			return p.line(e, Yellow, "turn", stopText(e.Reply))
+		}
+	case runner.EnvelopeRejected:
+		return p.line(e, Yellow, "report", "not usable: "+first(firstLine(strings.Join(e.Problems, "\n")), e.Reason)+more(len(e.Problems)-1))
+	case runner.BoundaryChecked:
+		return p.violations(e)
+	case runner.GateChecked:
+		return p.gate(e)
+	case runner.PhaseEnded:
+		return p.ended(e)
+	case runner.PhaseSkipped:
+		return p.line(e, Dim, "skipped", first(firstLine(e.Text), e.Reason))
+	case runner.PhaseNotRun:
+		return p.line(e, Dim, "not run", first(firstLine(e.Text), e.Reason))
+	case runner.PhaseStopped:
+		return p.line(e, Yellow, "stopped", first(firstLine(e.Text), e.Reason))
+	case runner.PhaseBlocked:
+		if e.Reason != "itself" {
+			return p.line(e, Yellow, "blocked", first(firstLine(e.Text), e.Reason))
+		}
+	case runner.PhaseInvalidated:
+		return p.line(e, Yellow, "void", "its result counts no more: "+first(e.Reason, firstLine(e.Text)))
+	case runner.RouteTaken:
+		return p.route(e)
+	case runner.RouteSpent:
+		return p.line(e, Red, "spent", fmt.Sprintf("%s used %d of %d", e.Phase+" -> "+e.Target, e.Used, e.Of)) + p.seen(e.Seen)
+	case runner.AskRaised:
+		return p.line(e, Cyan, "asks", firstLine(e.Text))
+	case runner.AskAnswered:
+		return p.answered(e)
+	case runner.AskWithdrawn:
+		return p.line(e, Dim, "withdrawn", "the question is put again later")
+	case runner.UndoDone:
+		return p.line(e, Dim, "undone", first(firstLine(e.Text), "its changes were put back and kept under "+e.Ref))
+	case runner.WorldFailed:
+		return p.line(e, Red, "failed", firstLine(e.Text))
+	case runner.OutsideChanged, runner.ProcessLeft, runner.Warned:
+		return p.run(e)
+	}
+	return ""
+}
+
+func (p *Plain) started(e *runner.Event) string {
+	line := p.line(e, Cyan, "started", p.doing(e.Phase))
+	if e.Feedback != "" {
+		lines := strings.Fields(clean(e.Feedback))
+		line += p.under(Dim, "feedback: "+cut(strings.Join(lines, " "), 200))
+	}
+	return line
+}
+
+// doing says what a phase does, where the graph is known.
+func (p *Plain) doing(name string) string {
+	if p.graph == nil {
+		return ""
+	}
+	id, ok := p.graph.Lookup(name)
+	if !ok {
+		return ""
+	}
+	switch ph := &p.graph.Phases[id]; ph.Kind {
+	case graph.AgentWork:
+		return "agent " + p.graph.Agents[ph.Agent].Name
+	case graph.Code:
+		return firstLine(ph.Script.Label)
+	case graph.Commit:
+		return "git commit"
+	case graph.Status:
+		return "git status"
+	}
+	return ""
+}
+
+func (p *Plain) violations(e *runner.Event) string {
+	var b strings.Builder
+	for _, v := range e.Outside {
+		if v.Undone {
+			b.WriteString(p.line(e, Yellow, "undone", flatPath(v.Path)+" ("+v.Change+")"))
+		} else {
+			b.WriteString(p.line(e, Red, "boundary", flatPath(v.Path)+" ("+v.Change+"), not undone"+prefixed(": ", v.Note)))
+		}
+		b.WriteString(p.under(Dim, v.Reason))
+	}
+	return b.String()
+}
+
+// gate draws a gate that failed with every failed check, and one that had nothing to look at; one that passed is
+// left to the final block.
+func (p *Plain) gate(e *runner.Event) string {
+	switch e.Outcome {
+	case "passed":
+		return ""
+	case "empty":
+		return p.line(e, Dim, "gate", e.Gate+" had nothing to look at")
+	}
+	var b strings.Builder
+	b.WriteString(p.line(e, Red, "gate", e.Gate+" failed"))
+	shown := 0
+	for _, c := range e.Checks {
+		if c.OK {
+			continue
+		}
+		if shown++; shown > 5 {
+			continue
+		}
+		b.WriteString(p.under(Plainly, c.Item+prefixed(": ", firstLine(c.Note))))
+	}
+	if shown > 5 {
+		b.WriteString(p.under(Dim, fmt.Sprintf("and %d more", shown-5)))
+	}
+	return b.String()
+}
+
+func (p *Plain) ended(e *runner.Event) string {
+	word, paint := statusWord(e.Status)
+	v := p.trace.Phase(e.Phase).visit(e.Visit)
+	if v == nil {
+		return p.line(e, paint, word, firstLine(e.Text))
+	}
+	spent := Duration(v.Ended.Sub(v.Started))
+	note := v.note()
+	if e.Status == "fail" {
+		note = first(failNote(v), note)
+	}
+	line := p.line(e, paint, word, pad(spent, 6)+prefixed("  ", note))
+	if e.Status == "fail" && v.Result != nil {
+		line += p.tail(v.Result)
+	}
+	if e.Status == "fail" && e.Hint != "" {
+		line += p.under(Yellow, "hint: "+firstLine(e.Hint))
+	}
+	return line
+}
+
+// tail is the end of a failed command's output, a few lines.
+func (p *Plain) tail(r *runner.CommandResult) string {
+	var b strings.Builder
+	for _, l := range lastLines(r.Output, 5) {
+		b.WriteString(p.under(Dim, l))
+	}
+	return b.String()
+}
+
+func (p *Plain) route(e *runner.Event) string {
+	if e.Target == "next" {
+		return ""
+	}
+	text := e.Target
+	if e.Of > 0 {
+		text += fmt.Sprintf(" (%d of %d)", e.Used, e.Of)
+	}
+	if e.Rule != "" {
+		text += " by: " + e.Rule
+	}
+	paint := Cyan
+	if e.Target == "abort" {
+		paint, text = Red, "abort"+prefixed(": ", firstLine(e.Text))
+	}
+	line := p.line(e, paint, "->", text)
+	if v := p.trace.Phase(e.Phase).visit(e.Visit); v != nil && v.Route != nil {
+		line += p.seen(v.Route.Seen)
+	}
+	return line
+}
+
+// seen draws the terms of a condition with the values they had.
+func (p *Plain) seen(terms []runner.Seen) string {
+	var b strings.Builder
+	for _, s := range terms {
+		b.WriteString(p.under(Dim, s.Term+" is "+firstLine(s.Value)))
+	}
+	return b.String()
+}
+
+func (p *Plain) answered(e *runner.Event) string {
+	by := prefixed("by ", e.Who) + prefixed(": ", firstLine(e.Text))
+	switch e.Answer {
+	case "approve":
+		return p.line(e, Green, "approved", by)
+	case "reject":
+		return p.line(e, Red, "rejected", by)
+	}
+	return p.line(e, Yellow, "no answer", "nobody answered in time")
+}

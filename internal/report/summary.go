@@ -1,0 +1,129 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"foundry/gates"
+	"foundry/graph"
+	"foundry/runner"
+)
+
+// Run is what `show --json` prints. Its shape is a promise: keys are added, never renamed or taken away.
+type Run struct {
+	runner.Outline
+	Phases []PhaseRow `json:"phases"` // in the order of the pipeline
+}
+
+// PhaseRow is a phase as its newest visit left it.
+type PhaseRow struct {
+	ID         string             `json:"id"`
+	Kind       string             `json:"kind"`   // agent, run, command, builtin, ask; "" when it never ran and the graph is not known
+	Status     string             `json:"status"` // queued, running, waiting, success, fail, rejected, skipped, not_run, stopped, unverified, blocked
+	Reason     string             `json:"reason"` // of the newest visit, or why there was none
+	Visits     int                `json:"visits"`
+	Attempts   int                `json:"attempts"` // of the newest visit of an agent
+	Started    *time.Time         `json:"started"`
+	Ended      *time.Time         `json:"ended"`
+	Exit       *int               `json:"exit"`     // of the command; nil when none ran
+	Envelope   json.RawMessage    `json:"envelope"` // null when there is none
+	Gates      []Gate             `json:"gates"`
+	Violations []runner.Violation `json:"violations"`
+	Items      []ItemRow          `json:"items"`
+}
+
+// ItemRow is one item of a phase with `each`.
+type ItemRow struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
+// Summary is the run that a log tells of. g may be nil; it tells the kind of phases that did not run.
+func Summary(id string, events []runner.Event, g *graph.Graph) Run {
+	return TraceOf(id, events).Summary(g)
+}
+
+// Summary is the run that the trace tells of. g may be nil.
+func (t *Trace) Summary(g *graph.Graph) Run {
+	r := Run{Outline: t.Outline, Phases: []PhaseRow{}}
+	for _, p := range t.Phases {
+		r.Phases = append(r.Phases, p.row(g))
+	}
+	return r
+}
+
+func (p *Phase) row(g *graph.Graph) PhaseRow {
+	row := PhaseRow{ID: p.Name, Kind: p.Kind(g), Status: p.Status, Reason: p.Why, Visits: len(p.Visits),
+		Gates: []Gate{}, Violations: []runner.Violation{}, Items: []ItemRow{}}
+	v := p.Newest()
+	if v == nil {
+		return row
+	}
+	row.Attempts = v.Attempts
+	row.Started = &v.Started
+	if !v.Ended.IsZero() {
+		row.Ended = &v.Ended
+	}
+	if row.Reason == "" {
+		row.Reason = v.Reason
+	}
+	if v.Result != nil {
+		row.Exit = &v.Result.Exit
+	}
+	row.Envelope = v.Envelope
+	for _, gate := range v.Gates {
+		if gate.Checks == nil {
+			gate.Checks = []gates.Check{}
+		}
+		row.Gates = append(row.Gates, gate)
+	}
+	row.Violations = append(row.Violations, v.Violations...)
+	return row
+}
+
+// Kind is what the phase does, as `show --json` says it; from the graph, else from what was seen of it.
+func (p *Phase) Kind(g *graph.Graph) string {
+	if g != nil {
+		if id, ok := g.Lookup(p.Name); ok {
+			switch ph := &g.Phases[id]; {
+			case ph.Kind == graph.AgentWork:
+				return "agent"
+			case ph.Kind == graph.Ask:
+				return "ask"
+			case ph.Kind != graph.Code:
+				return "builtin"
+			case ph.Command != "":
+				return "command"
+			default:
+				return "run"
+			}
+		}
+	}
+	v := p.Newest()
+	switch {
+	case v == nil:
+		return ""
+	case v.Turns > 0:
+		return "agent"
+	case v.Question != "" || v.Answer != "":
+		return "ask"
+	case v.Commit != "":
+		return "builtin"
+	case v.Result != nil:
+		return "run"
+	}
+	return ""
+}
+
+// JSON is an event as one line of `up --output json`, the same bytes as in the log, without the line break.
+func JSON(e runner.Event) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("encode event %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
