@@ -67,13 +67,21 @@ func (k *checker) unknownName(n *ast.IdentifierNode) {
 		d.Hintf("write phases.%s for what the phase has, or passed(%q)", name, name)
 	case near != "":
 		d.Hintf("did you mean %q?", near)
-	case len(k.elems) > 0:
-		if _, ok := k.elems[len(k.elems)-1].field(name); ok && k.elems[len(k.elems)-1].Kind == Object {
-			d.Hintf("write .%s for the field of the element", name)
-		}
+	case k.elementHas(name):
+		d.Hintf("write .%s for the field of the element", name)
 	default:
 		d.Hintf("known here: %s; a text stands in quotes", strings.Join(candidates, ", "))
 	}
+}
+
+// elementHas says whether the element of the innermost closure has a field.
+func (k *checker) elementHas(name string) bool {
+	if len(k.elems) == 0 {
+		return false
+	}
+	elem := k.elems[len(k.elems)-1]
+	_, ok := elem.field(name)
+	return ok && elem.Kind == Object
 }
 
 // member resolves a.b.c, a["b"] and a[0]. A chain that begins with a name is one read, so that what has no

@@ -30,7 +30,7 @@ func (k *checker) call(n ast.Node, name string, args []ast.Node) (ast.Node, *Typ
 	f := find(name)
 	if f == nil {
 		d := k.at(diag.ExprSyntax, n, `there is no function "%s"`, name)
-		if hint := refusedHints[name]; hint != "" {
+		if hint := insteadOf(name); hint != "" {
 			d.Hintf("%s", hint)
 		} else if near := diag.Suggest(name, functionNames()); near != "" {
 			d.Hintf("did you mean %q?", near)

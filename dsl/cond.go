@@ -1,5 +1,8 @@
 package dsl
 
+// The expression as others see it: compile it against a scope, ask what it reads and what it can still become,
+// evaluate it.
+
 import (
 	"strings"
 

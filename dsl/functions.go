@@ -1,7 +1,7 @@
 package dsl
 
 // The functions that an expression can call: an allow-list. What is not in this table is refused, whatever
-// expr offers; refusedHints says for some what to write instead.
+// expr offers; insteadOf says for some what to write instead.
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func of(list ...Kind) kinds {
 func (s kinds) has(k Kind) bool { return k == AnyType || s&(1<<k) != 0 }
 
 var (
-	strings1 = of(String)
+	texts    = of(String)
 	ints     = of(Int)
 	numbers  = of(Int, Number)
 	lists    = of(List)
@@ -63,21 +63,21 @@ var functions = [...]function{
 	{name: "sum", params: []kinds{lists}, optional: 1, closure: true, yields: numbers, usage: "sum(list) or sum(list, number)"},
 	{name: "first", params: []kinds{lists}, usage: "first(list)"},
 	{name: "last", params: []kinds{lists}, usage: "last(list)"},
-	{name: "join", params: []kinds{lists, strings1}, optional: 1, result: String, usage: `join(list, ", ")`},
-	{name: "split", params: []kinds{strings1, strings1, ints}, optional: 1, result: List, usage: `split(text, ",")`},
-	{name: "trim", params: []kinds{strings1, strings1}, optional: 1, result: String, usage: "trim(text)"},
-	{name: "lower", params: []kinds{strings1}, result: String, usage: "lower(text)"},
-	{name: "upper", params: []kinds{strings1}, result: String, usage: "upper(text)"},
-	{name: "replace", params: []kinds{strings1, strings1, strings1, ints}, optional: 1, result: String, usage: "replace(text, old, new)"},
+	{name: "join", params: []kinds{lists, texts}, optional: 1, result: String, usage: `join(list, ", ")`},
+	{name: "split", params: []kinds{texts, texts, ints}, optional: 1, result: List, usage: `split(text, ",")`},
+	{name: "trim", params: []kinds{texts, texts}, optional: 1, result: String, usage: "trim(text)"},
+	{name: "lower", params: []kinds{texts}, result: String, usage: "lower(text)"},
+	{name: "upper", params: []kinds{texts}, result: String, usage: "upper(text)"},
+	{name: "replace", params: []kinds{texts, texts, texts, ints}, optional: 1, result: String, usage: "replace(text, old, new)"},
 	{name: "string", params: []kinds{scalars}, result: String, usage: "string(value)"},
 	{name: "int", params: []kinds{of(String, Int, Number)}, result: Int, own: whole, usage: "int(value)"},
 	{name: "min", params: []kinds{of(Int, Number, List)}, many: true, usage: "min(a, b) or min(list)"},
 	{name: "max", params: []kinds{of(Int, Number, List)}, many: true, usage: "max(a, b) or max(list)"},
 
-	{name: "tail", params: []kinds{strings1, ints}, result: String, own: tail, usage: "tail(output, 40)"},
-	{name: "lines", params: []kinds{strings1}, result: List, own: lines, usage: "lines(output)"},
+	{name: "tail", params: []kinds{texts, ints}, result: String, own: tail, usage: "tail(output, 40)"},
+	{name: "lines", params: []kinds{texts}, result: List, own: lines, usage: "lines(output)"},
 	{name: "text", params: []kinds{anything}, result: String, own: text, usage: "text(list or object)"},
-	{name: "glob", params: []kinds{strings1, lists}, result: List, own: globbed, usage: `glob("src/**", changed)`},
+	{name: "glob", params: []kinds{texts, lists}, result: List, own: globbed, usage: `glob("src/**", changed)`},
 }
 
 // predicates take the id of a phase, in quotes. words are names with a value of their own.
@@ -106,16 +106,33 @@ func functionNames() []string {
 	return names
 }
 
-// refusedHints says what to write instead of a function that expr has and the language does not.
-var refusedHints = map[string]string{
-	"find": "write first(filter(list, condition))", "findLast": "write last(filter(list, condition))",
-	"hasPrefix": "write text startsWith prefix", "hasSuffix": "write text endsWith suffix",
-	"indexOf": "write text contains part", "lastIndexOf": "write text contains part",
-	"float": "write int(value)", "toJSON": "write text(value)",
-	"trimPrefix": `write replace(text, old, "")`, "trimSuffix": `write replace(text, old, "")`,
-	"get": "write object.field", "type": "types are fixed and known beforehand",
-	"now": "conditions do not depend on time", "date": "conditions do not depend on time",
-	"duration": "conditions do not depend on time", "timezone": "conditions do not depend on time",
+// insteadOf says what to write instead of a function that expr has and the language does not.
+func insteadOf(name string) string {
+	switch name {
+	case "find":
+		return "write first(filter(list, condition))"
+	case "findLast":
+		return "write last(filter(list, condition))"
+	case "hasPrefix":
+		return "write text startsWith prefix"
+	case "hasSuffix":
+		return "write text endsWith suffix"
+	case "indexOf", "lastIndexOf":
+		return "write text contains part"
+	case "trimPrefix", "trimSuffix":
+		return `write replace(text, old, "")`
+	case "float":
+		return "write int(value)"
+	case "toJSON":
+		return "write text(value)"
+	case "get":
+		return "write object.field"
+	case "type":
+		return "types are fixed and known beforehand"
+	case "now", "date", "duration", "timezone":
+		return "conditions do not depend on time"
+	}
+	return ""
 }
 
 // tail is the last n lines of a text, without the line break at its end.

@@ -62,7 +62,9 @@ type exprNode struct {
 	Text   []string `parser:"@( Text | String )+"`
 }
 
-const quotedPattern = `"(?:\\(?s:.)|[^"\\])*"|'(?:\\(?s:.)|[^'\\])*'|` + "`[^`]*`"
+// A string in " or ' ends on its line. ParseRule has made sure that each quote has its other end before the
+// lexer sees it, so that it never looks through the rest of a text in vain.
+const quotedPattern = `"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`"
 
 // Rule names that begin in lower case are read and dropped.
 var (

@@ -12,10 +12,15 @@ import (
 	"foundry/diag"
 )
 
-// both types the two sides of an operator.
+// both types the two sides of an operator. When a side is wrong in itself they are any value: what the
+// operator makes of them merely follows from that.
 func (k *checker) both(n *ast.BinaryNode) (l, r *Type) {
+	before := k.diags.Len()
 	n.Left, l = k.node(n.Left)
 	n.Right, r = k.node(n.Right)
+	if k.diags.Len() > before {
+		return anyT, anyT
+	}
 	return l, r
 }
 
@@ -212,8 +217,9 @@ func (k *checker) enum(literal ast.Node, t *Type) {
 	if !ok || t == nil || len(t.Enum) == 0 || s.Value == "" || slices.Contains(t.Enum, s.Value) {
 		return // "" is what a field has that was left out
 	}
-	d := k.at(diag.UnknownEnumValue, s, "%q is never the value here: it is %s", s.Value, oneOf(t.Enum))
-	if near := diag.Suggest(s.Value, sorted(t.Enum)); near != "" {
+	can := slices.DeleteFunc(sorted(t.Enum), func(v string) bool { return v == "" })
+	d := k.at(diag.UnknownEnumValue, s, "%q is never the value here: it is %s", s.Value, oneOf(can))
+	if near := diag.Suggest(s.Value, can); near != "" {
 		d.Hintf("did you mean %q?", near)
 	}
 }

@@ -1,5 +1,8 @@
 package dsl
 
+// A rule as a value: what participle read, with each part's place in the file. The words for what it could
+// not read are in route_errors.go.
+
 import (
 	"errors"
 	"strconv"
@@ -45,15 +48,18 @@ func ParseRule(f diag.Fragment) (Rule, diag.List) {
 		p.diags.Report(diag.RouteSyntax, f.Whole(), "the rule is not valid UTF-8")
 		return Rule{}, p.diags
 	}
-	node, err := grammar().parser.ParseString("", f.Text)
-	switch {
-	case p.unterminated():
-	case err != nil:
-		p.explain(err)
-	default:
-		return p.rule(node), p.diags
+	if at := openQuote(f.Text); at >= 0 {
+		start, end := trim(f.Text, at, len(f.Text))
+		p.diags.Report(diag.RouteSyntax, f.Span(start, end), "a string begins with %c and does not end", f.Text[at]).
+			Hintf("close it with %c", f.Text[at])
+		return Rule{}, p.diags
 	}
-	return Rule{}, p.diags
+	node, err := grammar().parser.ParseString("", f.Text)
+	if err != nil {
+		p.explain(err)
+		return Rule{}, p.diags
+	}
+	return p.rule(node), p.diags
 }
 
 // RouteGrammar prints the grammar of a rule as EBNF.
@@ -151,11 +157,17 @@ func (p *ruleParser) empty(word string, at diag.Span) {
 	}
 }
 
-// cut is the part of the rule from the first token to the last, blanks trimmed.
+// cut is the part of the rule from the first token to the last, blanks and what is next to them left out.
 func (p *ruleParser) cut(tokens []lexer.Token) diag.Fragment {
+	blank := func(t lexer.Token) bool { return strings.TrimSpace(t.Value) == "" }
+	for len(tokens) > 1 && blank(tokens[0]) {
+		tokens = tokens[1:]
+	}
+	for len(tokens) > 1 && blank(tokens[len(tokens)-1]) {
+		tokens = tokens[:len(tokens)-1]
+	}
 	last := tokens[len(tokens)-1]
-	start, end := tokens[0].Pos.Offset, last.Pos.Offset+len(last.Value)
-	start, end = trim(p.frag.Text, start, end)
+	start, end := trim(p.frag.Text, tokens[0].Pos.Offset, last.Pos.Offset+len(last.Value))
 	return p.frag.Slice(start, end)
 }
 

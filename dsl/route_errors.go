@@ -53,22 +53,6 @@ func (p *ruleParser) end() diag.Span {
 	return p.frag.Whole()
 }
 
-// unterminated reports a quote without its other end: the lexer then has the quote as a token of its own.
-func (p *ruleParser) unterminated() bool {
-	if !strings.ContainsAny(p.frag.Text, "\"'`") {
-		return false
-	}
-	for _, t := range p.tokens() {
-		if len(t.Value) == 1 && strings.Contains("\"'`", t.Value) && !p.is(t, "String") {
-			start, end := trim(p.frag.Text, t.Pos.Offset, len(p.frag.Text))
-			p.diags.Report(diag.RouteSyntax, p.frag.Span(start, end), "a string begins with %s and does not end", t.Value).
-				Hintf("close it with %s", t.Value)
-			return true
-		}
-	}
-	return false
-}
-
 // explain reports what participle stumbled over.
 func (p *ruleParser) explain(err error) {
 	all := p.tokens()
@@ -222,7 +206,7 @@ func (p *ruleParser) explainExtra(all []lexer.Token, i, arrow int) {
 			words = []string{"with"}
 		}
 		if near := diag.Suggest(t.Value, words); near != "" {
-			p.diags.Report(diag.RouteSyntax, p.span(t), `"%s" is not expected here: %s or the end of the rule was`, show(t), oneOf(words)).
+			p.diags.Report(diag.RouteSyntax, p.span(t), `"%s" is not expected here: %s was`, show(t), oneOf(append(words, "the end of the rule"))).
 				Hintf("did you mean %q?", near)
 			return
 		}

@@ -1,3 +1,9 @@
+// Package dsl owns what a text means by itself: a route's rules, a condition, a template. It knows types and
+// names as a Scope gives them, and nothing of files, pipelines or runs.
+//
+// Rules are participle's to parse (grammar.go, route.go), expressions expr's (text.go). Expressions are typed
+// against the scope by a pass of our own (check.go), rewritten so that reading what has no value fails, and
+// then compiled by expr (compile.go). Evaluation (eval.go, logic.go) depends on nothing but the values given.
 package dsl
 
 import "foundry/diag"

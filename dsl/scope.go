@@ -1,5 +1,7 @@
 package dsl
 
+// What an expression can name, and the static types of it.
+
 import "slices"
 
 // Kind is the kind of a static type.

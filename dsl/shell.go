@@ -55,8 +55,9 @@ func (s *Scope) knows(name, inside string) bool {
 	if name == "" {
 		return false
 	}
-	if rest := inside[len(name):]; rest != "" && !strings.ContainsAny(rest[:1], ".[: \t+") {
-		return false // a call of something else, or a word with a dash
+	rest := strings.TrimLeft(inside[len(name):], " \t")
+	if rest != "" && (!strings.ContainsAny(rest[:1], ".[:+=!<>?&|") || rest[0] == '.' && inside[len(name)] != '.') {
+		return false // a call of another language's function, or a word with a dash
 	}
 	if _, ok := s.variable(name); ok {
 		return true

@@ -1,5 +1,8 @@
 package dsl
 
+// Texts with expressions in them. The braces are found by a scan that looks at each byte once; prompts can be
+// large and hold any number of braces that mean nothing.
+
 import (
 	"errors"
 	"strings"

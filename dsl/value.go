@@ -1,5 +1,7 @@
 package dsl
 
+// Values as text: for prompts and feedback, and on one line for people.
+
 import (
 	"bytes"
 	"encoding/json"
