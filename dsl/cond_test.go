@@ -42,6 +42,10 @@ func TestHolds(t *testing.T) {
 		`trim("  x ") == "x"`: true, `split("a,b", ",")[1] == "b"`: true, `replace("aa", "a", "b") == "bb"`: true, `lower("A") + upper("b") == "aB"`: true,
 		`string(exit) == "2"`: true, `int("12") + int(2.9) == 14`: true, `int(" 7 ") == 7`: true, `exit / 4 == 0.5`: true, `exit ** 3 == 8`: true, `(exit + 1) * 2 == 6`: true,
 		`text(changed) == "- a.go\n- src/b.go"`: true, `envelope.severity == ""`: false, `free == "x"`: true, `envelope.extra.k == 1`: true, `"k" in envelope.extra`: true,
+		`any(changed, !approved("review"))`: true, `exit == 2 ? all_phases_pass : last_phase_pass`: true, `exit == 3 ? all_phases_pass : last_phase_pass`: false,
+		`sum(sizes) == 6`: true, `2 in sizes`: true, `sizes[0] == 1`: true, `count(sizes, # > 1) == 2`: true, `max(sizes) == 3`: true, `max(sizes, 7) == 7`: true,
+		`count(map(changed, # == "a.go")) == 1`: true, `free in ["x", 1]`: true, `(exit == 2 ? exit : score) == 2`: true, `len(exit == 2 ? changed : []) == 2`: true,
+		`first(envelope.findings).met`: false, `first(envelope.findings).weight == 2`: true, `free == 1 || true`: true, `string(score) == "2"`: true,
 		`exit == 2 ? true : false`: true, `status == "rejected" && exit == 9 || true`: true,
 		"exit == 2 // a note": true, "exit == 2\n  && exit > 1": true, `"a -> b" == 'a -> b'`: true, "`\\d` == '\\\\d'": true,
 	} {

@@ -59,7 +59,7 @@ func scopeOf() *Scope {
 			{"request", stringT},
 			{"params", object(Field{"area", stringT}, Field{"n", intT}, Field{"shaped", boolT})},
 			{"status", status}, {"exit", intT}, {"output", stringT}, {"envelope", envelope},
-			{"changed", paths}, {"score", numberT}, {"free", nil},
+			{"changed", paths}, {"score", numberT}, {"free", nil}, {"sizes", &Type{Kind: List, Elem: intT}},
 		},
 		Phases:    []PhaseVar{{"build", phase, false}, {"test", phase, false}, {"review", phase, true}},
 		Elsewhere: []string{"plan"},
@@ -71,7 +71,7 @@ func valuesOf() Values {
 	return Values{
 		Vars: map[string]any{
 			"request": "do it", "params": map[string]any{"area": "api", "n": 3.0, "shaped": true},
-			"status": "rejected", "exit": 2, "output": "one\ntwo\nthree\n", "score": 2, "free": "x",
+			"status": "rejected", "exit": 2, "output": "one\ntwo\nthree\n", "score": 2, "free": "x", "sizes": []any{1.0, 2, int64(3)},
 			"changed": []string{"a.go", "src/b.go"},
 			"envelope": map[string]any{
 				"approved": false, "summary": "s", "count": 4.0, "severity": "low", "blocking": []any{"x", "y"}, "extra": map[string]any{"k": 1},

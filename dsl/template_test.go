@@ -20,6 +20,8 @@ func TestRender(t *testing.T) {
 		"{{phases.build.envelope.summary}}":   "built",
 		"{{{{request}} {{{{":                  "{{request}} {{",
 		"{{{{{{request}}":                     "{{do it",
+		"{{phases.test}}":                     "{\n  \"status\": \"queued\",\n  \"visits\": 0\n}",
+		"{{phases.build.visits}} {{sizes}}":   "1 - 1\n- 2\n- 3",
 		`{{ "a}}b" + 'c}}' }}`:                "a}}bc}}",
 		`{{passed("build") ? "y" : "n"}}`:     "y",
 		`{{passed("test")}} {{exit}}`:         "false 2",
