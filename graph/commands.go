@@ -125,6 +125,16 @@ func (c *compiler) inPlace(cmd schema.Command) *Command {
 	return out
 }
 
+// commandReads checks what the texts of a gate's command read.
+func (c *compiler) commandReads(reader PhaseID, cmd *Command) {
+	for _, t := range cmd.Script.Argv {
+		c.templateReads(reader, t, false)
+	}
+	for _, v := range cmd.Env {
+		c.templateReads(reader, v.Value, false)
+	}
+}
+
 // dir is a directory from the repository root.
 func (c *compiler) dir(t schema.Text) string {
 	if !t.Set || t.Value == "" {

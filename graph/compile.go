@@ -35,6 +35,9 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 // every pipeline.
 func (c *Catalogue) Lint() diag.List {
 	var list diag.List
+	if c.user.Broken {
+		return list
+	}
 	if c.user.Default.Set {
 		if _, ok := c.pipeline(c.user.Default.Value); !ok {
 			c.unknownPipeline(&list, c.user.Default.Span(), c.user.Default.Value)
@@ -163,7 +166,7 @@ func (c *compiler) unknownPhase(at diag.Span, name string) (PhaseID, bool) {
 	d := c.list.Report(diag.UnknownPhase, at, "phase %q is not defined", name)
 	if near := diag.Suggest(name, c.names); near != "" {
 		id := c.byName[near]
-		d.Hintf("did you mean %q?", near).Notef(c.g.Phases[id].Span, "%q is defined here", near)
+		d.Hintf("did you mean %q? (defined at line %d)", near, c.g.Phases[id].Span.Position().Line)
 		return id, true
 	}
 	if len(c.names) > 12 {

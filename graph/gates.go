@@ -308,6 +308,7 @@ func (c *compiler) phaseGates(ph *Phase, src *schema.Phase) {
 				continue
 			}
 			gate.Spec.Label = gate.Command.Script.Label
+			c.commandReads(ph.ID, gate.Command)
 		case gates.Check_:
 			t, _ := dataText(args["expr"])
 			gate.Cond = c.cond(t.Frag, c.endedScope(ph), boolType)

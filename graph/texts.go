@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"foundry/diag"
@@ -15,7 +16,11 @@ import (
 func (c *compiler) texts() {
 	c.project = c.env(c.cat.user.Project.Env)
 	for i := range c.cat.user.Project.Worktree.Setup {
-		c.g.Project.Setup = append(c.g.Project.Setup, c.script(c.cat.user.Project.Worktree.Setup[i]))
+		script := c.script(c.cat.user.Project.Worktree.Setup[i])
+		c.g.Project.Setup = append(c.g.Project.Setup, script)
+		for _, t := range script.Argv {
+			c.early(t)
+		}
 	}
 	c.g.Project.Env = c.project
 	c.agentBodies()
@@ -51,6 +56,16 @@ func (c *compiler) texts() {
 		}
 		c.phaseGates(ph, src)
 		c.ruleTexts(ph)
+	}
+}
+
+// early reports what a text of worktree.setup cannot know: no phase has run.
+func (c *compiler) early(t *dsl.Template) {
+	for _, r := range t.Reads() {
+		if r.Phase != "" || slices.Contains([]string{"feedback", "context", "handoff_files"}, r.Field) {
+			c.list.Report(diag.TemplateUnknown, r.Span, "setup runs before the first phase, so this has no value").
+				Hintf("use what is known then: request, params, run_id, branch, base or worktree")
+		}
 	}
 }
 
@@ -239,7 +254,9 @@ func (c *compiler) condReads(reader PhaseID, cond *dsl.Cond) {
 	c.reads(reader, cond.Reads(), true)
 	for _, t := range cond.Terms() {
 		if t.Phase != "" {
-			read := func(r dsl.Read) bool { return r.Phase == t.Phase && t.Span.Start <= r.Span.Start && r.Span.End <= t.Span.End }
+			read := func(r dsl.Read) bool {
+				return r.Phase == t.Phase && t.Span.Start <= r.Span.Start && r.Span.End <= t.Span.End
+			}
 			if slices.ContainsFunc(cond.Reads(), read) { // phases.x.status == "success", said as a read
 				continue
 			}
@@ -278,8 +295,12 @@ func (c *compiler) reads(reader PhaseID, reads []dsl.Read, guard bool) {
 			if !guard || r.Guarded || r.Field == "status" || r.Field == "visits" {
 				continue
 			}
-			c.list.Report(diag.ReadsLaterPhase, r.Span, "%q comes after %q and may have no result yet", r.Phase, c.g.Phases[reader].Name).
-				Hintf("guard it: phases.%s.visits > 0 && …", r.Phase)
+			why := "comes after " + strconv.Quote(c.g.Phases[reader].Name)
+			if c.g.Phases[id].Detour {
+				why = "is a detour"
+			}
+			c.list.Report(diag.ReadsLaterPhase, r.Span, "%q %s and may have no result yet", r.Phase, why).
+				Hintf("read it in a condition, behind a guard: phases.%s.visits > 0 && …", r.Phase)
 		}
 	}
 }

@@ -97,6 +97,10 @@ func (c *compiler) unusedParams() {
 // pipeline would use counts as used: defining its name is how it is exchanged.
 func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 	shipped := c.shippedUses()
+	mistyped := map[diag.Rule]bool{} // a definition whose name was mistyped only looks unused
+	for _, d := range list.Sorted() {
+		mistyped[d.Rule] = true
+	}
 	lone := c.compiler(&schema.Pipeline{})
 	lone.list = diag.List{}
 	lone.loneScope()
@@ -105,7 +109,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.commands[cmd.Name.Value] {
 			continue
 		}
-		if !shipped.commands[cmd.Name.Value] {
+		if !shipped.commands[cmd.Name.Value] && !mistyped[diag.UnknownCommand] {
 			list.Report(diag.Unused, cmd.Name.Span(), "no pipeline uses command %q", cmd.Name.Value).Hintf("remove it, or run it in a phase")
 		}
 		lone.inPlace(*cmd)
@@ -115,7 +119,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.gates[gate.Name.Value] {
 			continue
 		}
-		if !slices.Contains(builtinGates(), gate.Name.Value) {
+		if !slices.Contains(builtinGates(), gate.Name.Value) && !mistyped[diag.UnknownGate] {
 			list.Report(diag.Unused, gate.Name.Span(), "no phase uses gate %q", gate.Name.Value).Hintf("remove it, or list it under a phase's gates")
 		}
 		lone.loneGate(gate)
@@ -125,10 +129,10 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.agents[a.Name.Value] {
 			continue
 		}
-		if find(c.builtin.Agents, a.Name.Value, agentName) == nil {
-			list.Report(diag.Unused, a.Name.Span(), "no phase uses agent %q", a.Name.Value).Hintf("remove it, or give it a phase")
-		} else {
+		if find(c.builtin.Agents, a.Name.Value, agentName) != nil {
 			used.agent(c, a)
+		} else if !mistyped[diag.UnknownAgent] {
+			list.Report(diag.Unused, a.Name.Span(), "no phase uses agent %q", a.Name.Value).Hintf("remove it, or give it a phase")
 		}
 		lone.agentIndex(a)
 	}
@@ -137,7 +141,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.envelopes[e.Name.Value] {
 			continue
 		}
-		if _, ships := envelope.Builtin(e.Name.Value); !ships {
+		if _, ships := envelope.Builtin(e.Name.Value); !ships && !mistyped[diag.UnknownEnvelope] {
 			list.Report(diag.Unused, e.Name.Span(), "no agent and no phase uses envelope %q", e.Name.Value).Hintf("remove it, or name it as an agent's envelope")
 		}
 		lone.list.Merge(c.resolveKind(e).list)
