@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"foundry/diag"
@@ -355,6 +356,9 @@ func (c *compiler) gateCommand(d schema.Data, entry *schema.Gate) *Command {
 		if cmd, named := c.cat.command(t.Value); named {
 			return c.namedCommand(cmd)
 		}
+		if c.mistypedCommand(t) {
+			return nil
+		}
 		return c.inPlace(schema.Command{Run: schema.Script{Shell: t}})
 	}
 	if argv, ok := dataTexts(d); ok {
@@ -367,6 +371,16 @@ func (c *compiler) gateCommand(d schema.Data, entry *schema.Gate) *Command {
 		return nil
 	}
 	return c.commandObject(fields, entry)
+}
+
+// mistypedCommand reports a word that is no command of the file but nearly one. Anything else that is not the
+// name of a command is for the shell.
+func (c *compiler) mistypedCommand(t schema.Text) bool {
+	if strings.ContainsAny(t.Value, " \t\n/") || diag.Suggest(t.Value, names(commandName, c.cat.user.Commands)) == "" {
+		return false
+	}
+	c.unknownCommand(t)
+	return true
 }
 
 // commandObject reads {run|command, dir, env, timeout, exit_codes} out of the arguments of a gate.
@@ -384,13 +398,14 @@ func (c *compiler) commandObject(fields []schema.DataField, entry *schema.Gate) 
 		switch f.Name.Value {
 		case "require", "message":
 		case "command":
-			if cmd, found := c.cat.command(t.Value); found && isText {
-				named = cmd
-			} else if isText {
-				c.unknownCommand(t)
+			if found, is := c.cat.command(t.Value); is && isText {
+				named = found
+			} else if isText && c.mistypedCommand(t) {
 				ok = false
-			} else {
-				wrong(f, "the name of a command")
+			} else if isText {
+				cmd.Run.Shell = t
+			} else if cmd.Run.Argv, isText = dataTexts(f.Value); !isText {
+				wrong(f, "the name of a command, a shell string or an argv")
 			}
 		case "run":
 			if isText {
