@@ -20,8 +20,7 @@ var keyHead = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z0-9_][A-Za-z0-9_.-]*)
 
 // habit looks at one line of the file.
 func (d *decoder) habit(line int, c string) (habit, bool) {
-	text := d.src.Line(line)
-	start := d.src.Offset(diag.Position{Line: line, Column: 1})
+	text, start := d.line(line)
 	rest := strings.TrimLeft(text, " \t")
 	if i := strings.IndexByte(text[:len(text)-len(rest)], '\t'); i >= 0 && rest != "" && !strings.HasPrefix(rest, "#") {
 		return habit{diag.YAMLSyntax, start + i, start + i + 1, "a tab in the indentation, where YAML takes only blanks", "indent with blanks"}, true
@@ -35,6 +34,11 @@ func (d *decoder) habit(line int, c string) (habit, bool) {
 	}
 	l := look{text: rest, at: start + len(text) - len(rest), key: key, complaint: c}
 	return l.value(rest, l.at, false)
+}
+
+// line is the text of a line without a byte order mark, and where it begins.
+func (d *decoder) line(n int) (string, int) {
+	return strings.TrimPrefix(d.src.Line(n), "\ufeff"), d.src.Offset(diag.Position{Line: n, Column: 1})
 }
 
 // look is the line under inspection from its value on.

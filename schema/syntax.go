@@ -111,14 +111,13 @@ func (d *decoder) explain(line, at int, c string) *diag.Diagnostic {
 	message, hint := plainWords(c)
 	span := d.place(at)
 	if strings.Contains(c, "expected ','") {
-		start := d.src.Offset(diag.Position{Line: line, Column: 1})
+		_, start := d.line(line)
 		if i := openBracket(d.src.Text[start:min(at+1, len(d.src.Text))]); i >= 0 {
 			span = d.place(start + i)
 		}
 	}
 	if text := span.Text(); text == "\n" || text == "\r" || text == "" {
-		if whole := d.src.Line(line); strings.TrimSpace(whole) != "" {
-			start := d.src.Offset(diag.Position{Line: line, Column: 1})
+		if whole, start := d.line(line); strings.TrimSpace(whole) != "" {
 			span = diag.Span{Source: d.src, Start: start + len(whole) - len(strings.TrimLeft(whole, " \t-")), End: start + len(strings.TrimRight(whole, " \t"))}
 			span.Start = min(span.Start, span.End)
 		}
