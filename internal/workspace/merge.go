@@ -1,0 +1,397 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A merge moves the base branch to the run's work, and only ever forward from the commit the run began at:
+// what lands is the tree that was judged, never a mixture that nobody looked at. Everything that could be in
+// the way is looked for first; a refusal has touched nothing. What is done is verified by content.
+
+// Merge lands a run. It refuses with a *BlockedError. The worktree's uncommitted work is committed first;
+// that commit stays on the run's branch when the merge is then refused.
+func (r *Repo) Merge(ctx context.Context, s MergeSpec) (MergeResult, error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return MergeResult{}, fmt.Errorf("merge %s: %w", s.Run, err)
+	}
+	defer unlock()
+	m := &merging{r: r, s: s}
+	if err := m.run(ctx); err != nil {
+		return m.MergeResult, fmt.Errorf("merge %s into %s: %w", s.Branch, s.Base, err)
+	}
+	return m.MergeResult, nil
+}
+
+// merging is one call of Merge.
+type merging struct {
+	MergeResult
+	r        *Repo
+	s        MergeSpec
+	incoming []Change
+	target   git // of the checkout that has the base; its workTree is empty when none has it
+}
+
+func (m *merging) run(ctx context.Context) error {
+	if m.s.Base == "" {
+		return &BlockedError{Reason: "the run began at a commit, not on a branch: there is nothing to merge into", Hint: "git merge " + m.s.Branch}
+	}
+	if err := m.baseUnmoved(ctx); err != nil {
+		return err
+	}
+	if err := m.findTarget(ctx); err != nil {
+		return err
+	}
+	if err := m.commitWork(ctx); err != nil {
+		return err
+	}
+	var err error
+	if m.incoming, err = m.r.git.diffTrees(ctx, m.s.BranchPoint, m.Commit, false); err != nil {
+		return err
+	}
+	for _, c := range m.incoming {
+		m.Files = append(m.Files, c.Path)
+	}
+	if err := m.gitlinks(ctx); err != nil {
+		return err
+	}
+	if m.Commit == m.s.BranchPoint {
+		return nil
+	}
+	if m.target.workTree == "" {
+		return m.moveRef(ctx)
+	}
+	if err := m.blockers(ctx); err != nil {
+		return err
+	}
+	m.Checkout = m.target.workTree
+	return m.update(ctx)
+}
+
+// baseUnmoved compares the base with the branch point.
+func (m *merging) baseUnmoved(ctx context.Context) error {
+	now, err := m.r.ref(ctx, "refs/heads/"+m.s.Base)
+	switch {
+	case err != nil:
+		return err
+	case now == "":
+		return &BlockedError{Reason: fmt.Sprintf("the branch %q does not exist any more", m.s.Base), Hint: "the work is on " + m.s.Branch}
+	case now == m.s.BranchPoint:
+		return nil
+	}
+	// A merge that was cut off after its last step is done.
+	tip, err := m.r.ref(ctx, "refs/heads/"+m.s.Branch)
+	if err == nil && tip == now {
+		return nil
+	}
+	b := &BlockedError{Hint: fmt.Sprintf("look at both and merge by hand (git merge %s), or run again from the new %s", m.s.Branch, m.s.Base)}
+	a, err := m.r.git.do(ctx, call{args: []string{"merge-base", "--is-ancestor", m.s.BranchPoint, now}, ok: 1})
+	if err != nil {
+		return err
+	}
+	if a.exit != 0 {
+		b.Reason = fmt.Sprintf("%q no longer contains the commit that the run began at (it was rewound, or the history is shallow)", m.s.Base)
+		return b
+	}
+	n, err := m.r.git.line(ctx, "rev-list", "--count", m.s.BranchPoint+".."+now)
+	if err != nil {
+		return err
+	}
+	b.Reason = fmt.Sprintf("%q moved by %s commits since the run began", m.s.Base, n)
+	if n == "1" {
+		b.Reason = fmt.Sprintf("%q moved by 1 commit since the run began", m.s.Base)
+	}
+	return b
+}
+
+// findTarget finds the checkout that has the base, and refuses when some worktree is in the middle of an
+// operation on it.
+func (m *merging) findTarget(ctx context.Context) error {
+	list, err := m.r.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if w.Missing || w.Bare {
+			if w.Branch == m.s.Base && w.Missing {
+				m.Notes = append(m.Notes, fmt.Sprintf("the worktree at %s, which has %s, is missing on disk", w.Dir, m.s.Base))
+			}
+			continue
+		}
+		g := git{env: m.r.git.env, dir: w.Dir, lockWait: m.r.git.lockWait}
+		dir, err := g.line(ctx, "rev-parse", "--absolute-git-dir")
+		if err != nil {
+			return fmt.Errorf("look at the worktree %s: %w", w.Dir, err)
+		}
+		for _, at := range []string{"rebase-merge/head-name", "rebase-apply/head-name"} {
+			b, err := os.ReadFile(filepath.Join(dir, at))
+			if err == nil && strings.TrimSpace(string(b)) == "refs/heads/"+m.s.Base {
+				return &BlockedError{Reason: fmt.Sprintf("%s is being rebased in %s", m.s.Base, w.Dir), Hint: "finish or abort the rebase"}
+			}
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "BISECT_START")); err == nil && strings.TrimSpace(string(b)) == m.s.Base {
+			return &BlockedError{Reason: fmt.Sprintf("a bisect that began on %s is going on in %s", m.s.Base, w.Dir), Hint: "git bisect reset"}
+		}
+		if w.Branch != m.s.Base {
+			continue
+		}
+		if ops := busy(dir); len(ops) > 0 {
+			return &BlockedError{Reason: fmt.Sprintf("another operation is going on in %s (%s)", w.Dir, strings.Join(ops, ", ")), Hint: "finish or abort it"}
+		}
+		g.gitDir, g.workTree = dir, w.Dir
+		m.target = g
+	}
+	return nil
+}
+
+// commitWork makes sure that the branch holds exactly what was judged.
+func (m *merging) commitWork(ctx context.Context) error {
+	r := m.r
+	tip, err := r.ref(ctx, "refs/heads/"+m.s.Branch)
+	if err != nil {
+		return err
+	}
+	if tip == "" {
+		return &BlockedError{Reason: fmt.Sprintf("the branch %q does not exist", m.s.Branch)}
+	}
+	if _, err := os.Lstat(r.worktreeDir(m.s.Run)); err != nil {
+		m.Commit = tip
+		return m.withoutWorktree(ctx, tip)
+	}
+	t, err := r.OpenWorktree(ctx, WorktreeSpec{Run: m.s.Run, Branch: m.s.Branch, Commit: m.s.BranchPoint})
+	if err != nil {
+		return err
+	}
+	if err := m.judged(ctx, t); err != nil {
+		return err
+	}
+	if err := m.nestedWork(t); err != nil {
+		return err
+	}
+	head, branch, err := t.git.head(ctx)
+	if err != nil {
+		return err
+	}
+	if branch != m.s.Branch || head != tip {
+		return &BlockedError{Reason: fmt.Sprintf("the worktree is not on the run's branch %q", m.s.Branch)}
+	}
+	m.Commit, _, err = t.commitAll(ctx, committing{message: m.s.Message, env: t.fallbackIdentity(ctx)})
+	if err != nil {
+		return fmt.Errorf("commit what is not committed: %w", err)
+	}
+	if err := m.judged(ctx, t); err != nil {
+		return err
+	}
+	return m.ahead(ctx)
+}
+
+// judged compares the worktree with the tree that was judged. What agents hand to each other does not count.
+func (m *merging) judged(ctx context.Context, t *Tree) error {
+	if m.s.Tree == "" {
+		return nil
+	}
+	now, err := t.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := t.Changes(ctx, m.s.Tree, now.Tree)
+	if err != nil {
+		return err
+	}
+	b := &BlockedError{Reason: "the worktree is not what was judged", Hint: "somebody changed it since; resume the run to have it judged again"}
+	for _, c := range list {
+		if !strings.HasPrefix(c.Path, handoffDir+"/") && !(c.Kind == Created && c.Ignored) {
+			b.Paths = append(b.Paths, c.Path)
+		}
+	}
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return nil
+}
+
+// withoutWorktree checks that a branch whose worktree is gone holds what was judged.
+func (m *merging) withoutWorktree(ctx context.Context, tip string) error {
+	if m.s.Tree == "" {
+		return m.ahead(ctx)
+	}
+	list, err := m.r.git.diffTrees(ctx, m.s.Tree, tip, false)
+	if err != nil {
+		return err
+	}
+	b := &BlockedError{Reason: "the worktree is gone, and the branch is not what was judged", Hint: "what was judged is kept by the run's snapshots (foundry diff)"}
+	for _, c := range list {
+		if !strings.HasPrefix(c.Path, handoffDir+"/") && c.NewMode != "160000" {
+			b.Paths = append(b.Paths, c.Path)
+		}
+	}
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return m.ahead(ctx)
+}
+
+// ahead checks that the merge only goes forward.
+func (m *merging) ahead(ctx context.Context) error {
+	a, err := m.r.git.do(ctx, call{args: []string{"merge-base", "--is-ancestor", m.s.BranchPoint, m.Commit}, ok: 1})
+	if err != nil {
+		return err
+	}
+	if a.exit != 0 {
+		return &BlockedError{Reason: fmt.Sprintf("%q does not contain the commit that the run began at", m.s.Branch)}
+	}
+	return nil
+}
+
+// nestedWork refuses when a nested repository has work that a merge cannot carry.
+func (m *merging) nestedWork(t *Tree) error {
+	first, err := t.Reload(context.Background(), "1")
+	if err != nil {
+		first = Snapshot{}
+	}
+	b := &BlockedError{Reason: "nested repositories have changed, and a merge cannot carry them", Hint: "push what is in them and commit the new version by hand"}
+	if t.last != nil {
+		for d, at := range t.last.meta.Nested {
+			if was, known := first.meta.Nested[d]; !known || was != at {
+				b.Paths = append(b.Paths, d)
+			}
+		}
+	}
+	slices.Sort(b.Paths)
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return nil
+}
+
+// gitlinks refuses a merge that moves a submodule to a commit that may exist nowhere else.
+func (m *merging) gitlinks(ctx context.Context) error {
+	b := &BlockedError{Reason: "the run moved a submodule to a commit that may exist only here", Hint: "push it from the submodule, then merge by hand"}
+	for _, c := range m.incoming {
+		if c.NewMode == "160000" {
+			b.Paths = append(b.Paths, c.Path)
+		}
+	}
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return nil
+}
+
+// moveRef moves the base by compare-and-swap.
+func (m *merging) moveRef(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	ref := "refs/heads/" + m.s.Base
+	if now, err := m.r.ref(ctx, ref); err == nil && now == m.Commit {
+		return nil
+	}
+	err := m.r.git.write(ctx, "update-ref", "--no-deref", "-m", "foundry: merge "+m.s.Run, ref, m.Commit, m.s.BranchPoint)
+	if err == nil {
+		return nil
+	}
+	var ge *GitError
+	if now, rerr := m.r.ref(ctx, ref); rerr == nil && now != m.s.BranchPoint && errors.As(err, &ge) {
+		return &BlockedError{Reason: fmt.Sprintf("%q moved while the merge began", m.s.Base), Hint: "nothing was changed; try again"}
+	}
+	return err
+}
+
+// update brings the checkout that has the base to the new commit, then moves the base. From here on it is
+// finished or taken back, whatever becomes of ctx.
+func (m *merging) update(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longTime)
+	defer cancel()
+	_, err := m.target.do(ctx, call{args: []string{"read-tree", "-m", "-u", m.s.BranchPoint, m.Commit}, writes: true, timeout: longTime})
+	if err == nil {
+		err = m.verifyFiles(ctx)
+	}
+	if err == nil {
+		err = m.moveRef(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	if back := m.takeBack(ctx); back != nil {
+		return fmt.Errorf("%w; bringing %s back to where it was failed too: %w", err, m.target.workTree, back)
+	}
+	return fmt.Errorf("%w; %s is as it was", err, m.target.workTree)
+}
+
+// verifyFiles checks that index and files of the checkout hold what came in.
+func (m *merging) verifyFiles(ctx context.Context) error {
+	staged, err := m.target.changedFrom(ctx, m.Commit)
+	if err != nil {
+		return err
+	}
+	for _, c := range m.incoming {
+		if staged[c.Path] {
+			return fmt.Errorf("%q is not in the checkout as it was merged", c.Path)
+		}
+	}
+	return nil
+}
+
+// changedFrom returns the paths whose index entry or file differs from a commit.
+func (g git) changedFrom(ctx context.Context, commit string) (map[string]bool, error) {
+	differ := map[string]bool{}
+	out, err := g.read(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", commit)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := fields(out)
+	if err != nil {
+		return nil, err
+	}
+	st, err := g.status(ctx, "no")
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range st {
+		if s.y != ' ' {
+			paths = append(paths, s.path)
+		}
+	}
+	for _, p := range paths {
+		differ[p] = true
+	}
+	return differ, nil
+}
+
+// takeBack undoes a half-made update. The paths were clean before, so their old content is in the old commit.
+func (m *merging) takeBack(ctx context.Context) error {
+	var lines strings.Builder
+	var old []string
+	for _, c := range m.incoming {
+		if c.Kind == Created {
+			fmt.Fprintf(&lines, "0 %s\t%s\x00", strings.Repeat("0", len(c.newBlob)), c.Path)
+			continue
+		}
+		fmt.Fprintf(&lines, "%s %s\t%s\x00", c.OldMode, c.oldBlob, c.Path)
+		old = append(old, c.Path)
+	}
+	var errs []error
+	for _, c := range m.incoming {
+		if c.Kind != Created {
+			continue
+		}
+		if kind, _ := kindAt(m.target.workTree, c.Path); kind == "file" || kind == "symlink" {
+			errs = append(errs, os.Remove(filepath.Join(m.target.workTree, c.Path)))
+			for d := filepath.Dir(c.Path); d != "."; d = filepath.Dir(d) {
+				if os.Remove(filepath.Join(m.target.workTree, d)) != nil {
+					break
+				}
+			}
+		}
+	}
+	_, err := m.target.do(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: []byte(lines.String()), writes: true})
+	errs = append(errs, err)
+	_, err = m.target.do(ctx, call{args: []string{"checkout-index", "-f", "-u", "-q", "-z", "--stdin"}, stdin: nul(old), writes: true, timeout: longTime})
+	return errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,245 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What is removed is first kept, or is known to be kept elsewhere. An error on the way to knowing that is a
+// refusal.
+
+// RemoveWorktree removes the worktree of a run. What is in it and not ignored is first kept by a snapshot. It
+// refuses with a *BlockedError when ignored files would be lost that were made since setup, outside the
+// scratch directories. It is no error when there is no worktree.
+func (r *Repo) RemoveWorktree(ctx context.Context, run string, scratch []string) error {
+	if err := r.removeWorktree(ctx, run, scratch, false); err != nil {
+		return fmt.Errorf("remove the worktree of %s: %w", run, err)
+	}
+	return nil
+}
+
+func (r *Repo) removeWorktree(ctx context.Context, run string, scratch []string, force bool) error {
+	if err := checkRun(run); err != nil {
+		return err
+	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	dir := r.worktreeDir(run)
+	if _, err := os.Lstat(dir); err == nil {
+		if err := r.keepContent(ctx, run, scratch, force); err != nil {
+			return err
+		}
+	}
+	// From here on it is finished, whatever becomes of ctx.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longTime)
+	defer cancel()
+	admin := r.entryOf(dir)
+	if err := removeTree(dir); err != nil {
+		return err
+	}
+	if admin != "" {
+		if err := os.RemoveAll(admin); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{filepath.Join(r.common, "worktrees"), filepath.Dir(dir)} {
+		os.Remove(d) // when it is empty
+	}
+	if err := os.RemoveAll(r.shadowDir(run)); err != nil {
+		return err
+	}
+	return r.verifyRemoved(ctx, dir)
+}
+
+// keepContent takes a snapshot and refuses when something would be lost all the same.
+func (r *Repo) keepContent(ctx context.Context, run string, scratch []string, force bool) error {
+	t, err := r.OpenWorktree(ctx, WorktreeSpec{Run: run})
+	if err != nil {
+		return err
+	}
+	if err := t.Verify(ctx); err != nil {
+		last, lerr := t.Reload(ctx, fmt.Sprint(t.next-1))
+		if lerr != nil {
+			return err
+		}
+		if _, merr := t.mend(ctx, last); merr != nil {
+			return merr
+		}
+	}
+	based, before := t.shadow.state.Based, t.shadow.state.Ignored
+	snap, err := t.Snapshot(ctx)
+	if err != nil || force {
+		return err
+	}
+	now, err := t.keptIgnored(ctx, slices.Concat(t.shadow.state.Scratch, scratch))
+	if err != nil {
+		return err
+	}
+	b := &BlockedError{Reason: "ignored files made by the run would be lost with its worktree", Hint: "copy what you need out of " + t.dir + ", or name the directory in worktree.scratch"}
+	for _, p := range now {
+		_, had := slices.BinarySearch(before, p)
+		if !based || !had {
+			b.Paths = append(b.Paths, p)
+		}
+	}
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return t.nestedLost(ctx, snap)
+}
+
+// nestedLost refuses when a nested repository has commits that exist only there.
+func (t *Tree) nestedLost(ctx context.Context, snap Snapshot) error {
+	b := &BlockedError{Reason: "nested repositories would be lost with the worktree", Hint: "push or move them out of " + t.dir}
+	for d, at := range snap.meta.Nested {
+		out, err := t.git.line(ctx, "rev-parse", "-q", "--verify", "HEAD:"+d)
+		if at != "" && err == nil && out == at {
+			continue // a submodule at the commit that is recorded for it
+		}
+		b.Paths = append(b.Paths, d)
+	}
+	slices.Sort(b.Paths)
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return nil
+}
+
+// verifyRemoved checks that disk and git agree that the worktree is gone.
+func (r *Repo) verifyRemoved(ctx context.Context, dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is still there", dir)
+	}
+	list, err := r.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if w.Dir == dir {
+			return fmt.Errorf("git still lists %s", dir)
+		}
+	}
+	return nil
+}
+
+// DeleteBranch deletes a branch that is at the commit at. It refuses with a *BlockedError when the branch has
+// moved, is checked out, or when no other ref would still hold its commits.
+func (r *Repo) DeleteBranch(ctx context.Context, branch, at string) error {
+	if err := r.deleteBranch(ctx, branch, at); err != nil {
+		return fmt.Errorf("delete the branch %s: %w", branch, err)
+	}
+	return nil
+}
+
+func (r *Repo) deleteBranch(ctx context.Context, branch, at string) error {
+	full := "refs/heads/" + branch
+	now, err := r.ref(ctx, full)
+	if err != nil {
+		return err
+	}
+	if now == "" {
+		return nil
+	}
+	if now != at {
+		return &BlockedError{Reason: fmt.Sprintf("%q is at %s, not at %s", branch, now, at)}
+	}
+	list, err := r.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if w.Branch == branch {
+			return &BlockedError{Reason: fmt.Sprintf("%q is checked out in %s", branch, w.Dir)}
+		}
+	}
+	out, err := r.git.read(ctx, "for-each-ref", "--format=%(refname)", "--contains", at)
+	if err != nil {
+		return err
+	}
+	held := slices.ContainsFunc(strings.Fields(string(out)), func(name string) bool { return name != full })
+	if !held {
+		return &BlockedError{Reason: fmt.Sprintf("no other branch holds the commits of %q", branch), Hint: "discard the run instead, which keeps them"}
+	}
+	return r.git.write(ctx, "update-ref", "--no-deref", "-d", full, at)
+}
+
+// DiscardSpec says which run is dropped.
+type DiscardSpec struct {
+	Run     string
+	Branch  string   // short; empty for a detached worktree
+	Scratch []string // see WorktreeSpec
+	Force   bool     // also lose ignored files made since setup
+}
+
+// Discard removes the worktree and the branch of a run. Its commits and its last state stay reachable: the
+// branch's tip under the ref that is returned (empty without a branch), the state under the snapshots.
+func (r *Repo) Discard(ctx context.Context, s DiscardSpec) (ref string, err error) {
+	if err := checkRun(s.Run); err != nil {
+		return "", err
+	}
+	tip := ""
+	if s.Branch != "" {
+		if tip, err = r.ref(ctx, "refs/heads/"+s.Branch); err != nil {
+			return "", fmt.Errorf("discard %s: %w", s.Run, err)
+		}
+	}
+	if tip != "" {
+		ref = refOf(s.Run, "kept")
+		if err := r.git.write(ctx, "update-ref", "--no-deref", "-m", "foundry: discard", ref, tip); err != nil {
+			return "", fmt.Errorf("discard %s: keep its commits: %w", s.Run, err)
+		}
+	}
+	if err := r.removeWorktree(ctx, s.Run, s.Scratch, s.Force); err != nil {
+		return ref, fmt.Errorf("discard %s: %w", s.Run, err)
+	}
+	if tip != "" {
+		if err := r.deleteBranch(ctx, s.Branch, tip); err != nil {
+			return ref, fmt.Errorf("discard %s: %w", s.Run, err)
+		}
+	}
+	return ref, nil
+}
+
+// Prune deletes every ref of a run: its snapshots and what a discard kept. Nothing of the run can be shown or
+// restored afterwards.
+func (r *Repo) Prune(ctx context.Context, run string) error {
+	if err := checkRun(run); err != nil {
+		return err
+	}
+	out, err := r.git.read(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", refOf(run, ""))
+	if err != nil {
+		return fmt.Errorf("prune %s: %w", run, err)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	if _, err := r.git.do(ctx, call{args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: out, writes: true}); err != nil {
+		return fmt.Errorf("prune %s: %w", run, err)
+	}
+	return nil
+}
+
+// Runs returns the runs that have refs in this repository, sorted.
+func (r *Repo) Runs(ctx context.Context) ([]string, error) {
+	out, err := r.git.read(ctx, "for-each-ref", "--format=%(refname)", "refs/foundry/")
+	if err != nil {
+		return nil, fmt.Errorf("list the runs that have refs: %w", err)
+	}
+	var runs []string
+	for _, name := range strings.Fields(string(out)) {
+		if run, _, ok := strings.Cut(strings.TrimPrefix(name, "refs/foundry/"), "/"); ok {
+			runs = append(runs, run)
+		}
+	}
+	slices.Sort(runs)
+	return slices.Compact(runs), nil
+}

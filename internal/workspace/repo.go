@@ -1,0 +1,350 @@
+// Package workspace is everything Foundry does with git: worktrees for runs, snapshots of what is in them,
+// the boundary of a phase, and the way of a run's work to its base branch. It uses plumbing only, trusts
+// neither the user's configuration nor anything an agent can change, and loses nothing: what it takes away
+// is first kept under refs/foundry/.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Repo is a repository with a checkout. Its methods may be called from several goroutines.
+type Repo struct {
+	root   string // of the checkout, symlinks resolved
+	gitDir string // of this checkout
+	common string // shared by all worktrees
+	git    git    // pinned to this checkout
+	ver    version
+	format string // sha1 or sha256
+}
+
+// Names at the root of a repository that belong to Foundry.
+const (
+	recordsDir   = ".foundry"
+	worktreesDir = ".foundry-worktrees"
+	handoffDir   = ".foundry-handoff"
+)
+
+// Open finds the repository that dir is in. A repository without commits can be opened; what needs a commit
+// then fails with ErrNoCommits. Errors wrap ErrGitMissing, ErrGitTooOld, ErrNotRepository, ErrBare or
+// ErrUnsafeOwner where they are the cause.
+func Open(ctx context.Context, dir string) (*Repo, error) { return OpenIn(ctx, dir, os.Environ()) }
+
+// OpenIn is Open with an environment for the calls of git instead of Foundry's own. PATH in it says which
+// git is used.
+func OpenIn(ctx context.Context, dir string, env []string) (*Repo, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository: %w", err)
+	}
+	if st, err := os.Stat(abs); err != nil || !st.IsDir() {
+		return nil, fmt.Errorf("open the repository: %s is not a directory", abs)
+	}
+	g := git{env: gitEnv(env), dir: abs, lockWait: lockTime}
+	r := &Repo{}
+	words, err := g.line(ctx, "version")
+	if err != nil {
+		return nil, fmt.Errorf("open the repository: %w", err)
+	}
+	if r.ver, err = parseVersion(words); err != nil {
+		return nil, err
+	}
+	if r.ver.less(oldest) {
+		return nil, fmt.Errorf("%w: this is %s, %s or newer is needed", ErrGitTooOld, r.ver, oldest)
+	}
+	bare, err := g.line(ctx, "rev-parse", "--is-bare-repository")
+	if err != nil {
+		var ge *GitError
+		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a git repository") {
+			return nil, fmt.Errorf("%s: %w", abs, ErrNotRepository)
+		}
+		return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
+	}
+	if bare == "true" {
+		return nil, fmt.Errorf("%s: %w", abs, ErrBare)
+	}
+	inside, err := g.line(ctx, "rev-parse", "--is-inside-work-tree")
+	if err != nil {
+		return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
+	}
+	if inside != "true" {
+		return nil, fmt.Errorf("%s is inside a git directory, not in a checkout: %w", abs, ErrNotRepository)
+	}
+	for _, q := range []struct {
+		arg string
+		to  *string
+	}{{"--show-toplevel", &r.root}, {"--git-dir", &r.gitDir}, {"--git-common-dir", &r.common}} {
+		p, err := g.line(ctx, "rev-parse", q.arg)
+		if err != nil {
+			return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
+		}
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(abs, p)
+		}
+		if *q.to, err = filepath.EvalSymlinks(p); err != nil {
+			return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
+		}
+	}
+	r.git = git{env: g.env, dir: r.root, gitDir: r.gitDir, workTree: r.root, lockWait: lockTime}
+	r.format = "sha1"
+	if f, err := r.git.line(ctx, "config", "--get", "extensions.objectformat"); err == nil && f == "sha256" {
+		r.format = f
+	}
+	return r, nil
+}
+
+// Root returns the top directory of the checkout, with symlinks resolved.
+func (r *Repo) Root() string { return r.root }
+
+// CommonDir returns the git directory that all worktrees share.
+func (r *Repo) CommonDir() string { return r.common }
+
+// Version returns the version of git, as 2.39.5.
+func (r *Repo) Version() string { return r.ver.String() }
+
+// Head returns the commit that is checked out and the short name of its branch, which is empty when HEAD is
+// detached. Without a commit the error wraps ErrNoCommits, and branch is still returned.
+func (r *Repo) Head(ctx context.Context) (sha, branch string, err error) { return r.git.head(ctx) }
+
+func (g git) head(ctx context.Context) (sha, branch string, err error) {
+	a, err := g.do(ctx, call{args: []string{"symbolic-ref", "-q", "HEAD"}, ok: 1})
+	if err != nil {
+		return "", "", fmt.Errorf("read HEAD: %w", err)
+	}
+	branch = strings.TrimPrefix(strings.TrimSpace(string(a.out)), "refs/heads/")
+	a, err = g.do(ctx, call{args: []string{"rev-parse", "-q", "--verify", "HEAD^{commit}"}, ok: 1})
+	if err != nil {
+		return "", branch, fmt.Errorf("read HEAD: %w", err)
+	}
+	if a.exit != 0 {
+		return "", branch, fmt.Errorf("read HEAD: %w", ErrNoCommits)
+	}
+	return strings.TrimSpace(string(a.out)), branch, nil
+}
+
+// Resolve returns the commit that ref names, and the short name of the branch when it is one. An empty ref is
+// what is checked out. When nothing has that name the error wraps ErrNoSuchRef and lists the branches there
+// are.
+func (r *Repo) Resolve(ctx context.Context, ref string) (sha, branch string, err error) {
+	if ref == "" || ref == "HEAD" {
+		return r.Head(ctx)
+	}
+	if strings.HasPrefix(ref, "-") {
+		return "", "", fmt.Errorf("%w: %q", ErrNoSuchRef, ref)
+	}
+	short := strings.TrimPrefix(ref, "refs/heads/")
+	if sha, err = r.ref(ctx, "refs/heads/"+short); err != nil {
+		return "", "", err
+	}
+	if sha != "" {
+		return sha, short, nil
+	}
+	a, err := r.git.do(ctx, call{args: []string{"rev-parse", "-q", "--verify", ref + "^{commit}"}, ok: 1})
+	var ge *GitError
+	if err != nil && !(errors.As(err, &ge) && ge.Exit == 128) {
+		return "", "", fmt.Errorf("resolve %q: %w", ref, err)
+	}
+	if err == nil && a.exit == 0 {
+		return strings.TrimSpace(string(a.out)), "", nil
+	}
+	names, berr := r.Branches(ctx)
+	if berr != nil {
+		return "", "", berr
+	}
+	if len(names) == 0 {
+		return "", "", fmt.Errorf("resolve %q: %w", ref, ErrNoCommits)
+	}
+	const most = 10
+	list := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		list += ", …"
+	}
+	return "", "", fmt.Errorf("%w: %q; the branches are %s", ErrNoSuchRef, ref, list)
+}
+
+// ref returns the commit a full ref name points to, and "" when there is no such ref.
+func (r *Repo) ref(ctx context.Context, full string) (string, error) {
+	a, err := r.git.do(ctx, call{args: []string{"show-ref", "--verify", "-s", "--", full}, ok: 1})
+	if err != nil {
+		var ge *GitError
+		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a valid ref") {
+			return "", nil
+		}
+		return "", fmt.Errorf("read %s: %w", full, err)
+	}
+	return strings.TrimSpace(string(a.out)), nil
+}
+
+// Branches returns the short names of all local branches except those of runs, sorted.
+func (r *Repo) Branches(ctx context.Context) ([]string, error) {
+	out, err := r.git.read(ctx, "for-each-ref", "--format=%(refname)", "refs/heads/")
+	if err != nil {
+		return nil, fmt.Errorf("list the branches: %w", err)
+	}
+	var names []string
+	for _, l := range strings.Fields(string(out)) {
+		if name := strings.TrimPrefix(l, "refs/heads/"); !strings.HasPrefix(name, "foundry/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Dirty returns the paths of the checkout that differ from HEAD or are untracked and not ignored, sorted.
+// Foundry's own paths are not among them.
+func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
+	st, err := r.git.status(ctx, "all")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, s := range st {
+		if top, _, _ := strings.Cut(s.path, "/"); top == recordsDir || top == worktreesDir || top == handoffDir {
+			continue
+		}
+		paths = append(paths, s.path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// status is one entry of git status: x is the index against HEAD, y the file against the index.
+type status struct {
+	path string
+	x, y byte
+}
+
+// status reads the state of a checkout. untracked is all or no.
+func (g git) status(ctx context.Context, untracked string) ([]status, error) {
+	out, err := g.read(ctx, "-c", "core.fileMode=true", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none", "--untracked-files="+untracked)
+	if err != nil {
+		return nil, fmt.Errorf("read the status of %s: %w", g.workTree, err)
+	}
+	recs, err := fields(out)
+	if err != nil {
+		return nil, fmt.Errorf("read the status of %s: %w", g.workTree, err)
+	}
+	list := make([]status, 0, len(recs))
+	for _, rec := range recs {
+		if len(rec) < 4 || rec[2] != ' ' {
+			return nil, fmt.Errorf("read the status of %s: git answered %q", g.workTree, rec)
+		}
+		list = append(list, status{path: rec[3:], x: rec[0], y: rec[1]})
+	}
+	return list, nil
+}
+
+// excluded are the lines that Foundry has in info/exclude.
+var excluded = []string{"/" + recordsDir + "/", "/" + worktreesDir + "/", "/" + handoffDir + "/"}
+
+// Exclude makes git ignore Foundry's own directories, through info/exclude and never through a tracked file.
+func (r *Repo) Exclude(context.Context) error {
+	path := filepath.Join(r.common, "info", "exclude")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("exclude Foundry's directories: %w", err)
+	}
+	have := strings.Split(strings.ReplaceAll(string(old), "\r\n", "\n"), "\n")
+	text := string(old)
+	for _, l := range excluded {
+		if slices.Contains(have, l) {
+			continue
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += l + "\n"
+	}
+	if text == string(old) {
+		return nil
+	}
+	if err := replaceFile(path, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("exclude Foundry's directories: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file so that a reader sees the old or the new content, never a part.
+func replaceFile(path string, data []byte, perm os.FileMode) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".foundry-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err != nil {
+		return err
+	}
+	if err = f.Chmod(perm); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Worktrees lists all worktrees of the repository; the first is the main one.
+func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
+	out, err := r.git.read(ctx, r.listArgs()...)
+	if err != nil {
+		return nil, fmt.Errorf("list the worktrees: %w", err)
+	}
+	sep := "\n"
+	if !r.ver.less(version{2, 36}) {
+		sep = "\x00"
+	}
+	var list []Worktree
+	for _, block := range strings.Split(string(out), sep+sep) {
+		var w Worktree
+		for _, l := range strings.Split(block, sep) {
+			key, val, _ := strings.Cut(l, " ")
+			switch key {
+			case "worktree":
+				w.Dir = val
+			case "HEAD":
+				w.Head = val
+			case "branch":
+				w.Branch = strings.TrimPrefix(val, "refs/heads/")
+			case "bare":
+				w.Bare = true
+			case "prunable":
+				w.Prunable = true
+			}
+		}
+		if w.Dir == "" {
+			continue
+		}
+		if _, err := os.Lstat(w.Dir); err != nil {
+			w.Missing = true
+		}
+		if run, err := filepath.Rel(filepath.Join(r.root, worktreesDir), w.Dir); err == nil && run != "." && !strings.Contains(run, "/") && run != ".." {
+			w.Run = run
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// listArgs asks for NUL between fields where git can do that.
+func (r *Repo) listArgs() []string {
+	args := []string{"worktree", "list", "--porcelain"}
+	if !r.ver.less(version{2, 36}) {
+		args = append(args, "-z")
+	}
+	return args
+}
