@@ -2,7 +2,10 @@
 // language that users have, so that what ships can be read, ejected and shadowed like anything else.
 package builtins
 
-import _ "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
 // Name is the file name under which findings point into the text of YAML.
 const Name = "builtin/builtins.yaml"
@@ -14,3 +17,15 @@ var text string
 // block of its own at two blanks of indentation, the comments above it belong to it, and blank lines
 // stand between definitions.
 func YAML() string { return text }
+
+//go:embed demo
+var demo embed.FS
+
+// Demo is the repository of `foundry demo`, each file under its name with ".txt" behind it.
+func Demo() fs.FS {
+	files, err := fs.Sub(demo, "demo")
+	if err != nil {
+		panic("BUG: the demo is not embedded: " + err.Error())
+	}
+	return files
+}

@@ -88,6 +88,9 @@ func (m *machine) failAfterBoundary(p graph.PhaseID, reason, text string) {
 func (m *machine) read(p graph.PhaseID, r *Reply) {
 	kind := m.g.Phases[p].Envelope
 	got := envelope.Parse(kind, r.Text, r.Stop == StopTruncated)
+	if r.Error != "" { // what came cannot be read at all
+		got = envelope.Result{Problems: []envelope.Problem{{Message: r.Error}}}
+	}
 	w := &m.edit(p).work
 	if got.Envelope != nil {
 		w.envelope, w.retold, w.truncated = got.Envelope, 0, 0
@@ -100,11 +103,7 @@ func (m *machine) read(p graph.PhaseID, r *Reply) {
 	}
 	var problems []string
 	for _, pr := range got.Problems {
-		line := pr.Message
-		if pr.Path != "" {
-			line = pr.Path + ": " + pr.Message
-		}
-		problems = append(problems, line)
+		problems = append(problems, pr.String())
 	}
 	e := m.at(p, EnvelopeRejected)
 	e.Attempt, e.Turn, e.Problems = w.attempt, w.turn, problems
@@ -140,6 +139,10 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 	case m.cutOff(p):
 		m.finishWork(p)
 	case m.g.Phases[p].Kind != graph.AgentWork:
+		if len(m.g.Phases[p].Gates) > 0 {
+			w.verdicts, w.step = nil, stepGates
+			return
+		}
 		m.endCode(p)
 	case w.fail != "":
 		m.settle(p, m.resultOf(p, Fail, failed, w.fail, w.failText))
@@ -162,6 +165,10 @@ func (m *machine) gateChecked(p graph.PhaseID, e Event) {
 		m.finishWork(p)
 		return
 	}
+	if m.g.Phases[p].Kind != graph.AgentWork {
+		m.endCode(p)
+		return
+	}
 	m.judge(p)
 }
 
@@ -178,7 +185,7 @@ func (m *machine) judge(p graph.PhaseID) {
 		m.settle(p, m.resultOf(p, Fail, failed, ReasonReported, summaryOf(w.envelope)))
 		return
 	}
-	bad := slices.ContainsFunc(w.verdicts, func(v gateVerdict) bool { return v.outcome == "failed" })
+	bad := slices.ContainsFunc(w.verdicts, gateVerdict.failed)
 	if bad || len(w.violations) > 0 {
 		if w.attempt <= m.g.Phases[p].Retries {
 			w.attempt++

@@ -174,7 +174,7 @@ const (
 	StopError     Stop = "error"
 )
 
-// Reply is the outcome of a turn. The text of the reply is read by the machine; it is in the log because a
+// Reply is the outcome of a turn. Error says why there is no text, or why it cannot be read. The text of the reply is read by the machine; it is in the log because a
 // replay must see what the machine saw.
 type Reply struct {
 	Stop       Stop      `json:"stop"`

@@ -60,8 +60,8 @@ func (m *machine) said(p graph.PhaseID) string {
 		if out := lastLines(r.command.Output, 60); out != "" {
 			b.WriteString("\n" + out)
 		}
-		for _, v := range r.violations {
-			fmt.Fprintf(&b, "\n%s", violationLine(v))
+		if found := checksText(r.violations, r.gates); found != "" {
+			b.WriteString("\n" + found)
 		}
 	case r.outcome == rejected:
 		b.WriteString(objections(r))
@@ -148,7 +148,7 @@ func checksText(violations []Violation, verdicts []gateVerdict) string {
 		lines = append(lines, violationLine(v))
 	}
 	for _, g := range verdicts {
-		if g.outcome != "failed" {
+		if !g.failed() {
 			continue
 		}
 		n := 0

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"strings"
+
 	"foundry/gates"
 	"foundry/graph"
 )
@@ -18,20 +20,17 @@ func JudgeGate(g *graph.Graph, s State, p graph.PhaseID, gate graph.Gate, e gate
 	case err != nil:
 		c.Note = err.Error()
 	case !holds:
-		c.Note = gate.Spec.Message
-		for _, t := range seen {
-			if c.Note != "" {
-				c.Note += "; "
-			}
-			c.Note += t.Term + " is " + t.Value
+		terms := make([]string, len(seen))
+		for i, t := range seen {
+			terms[i] = t.Term + " is " + t.Value
 		}
+		c.Note = strings.Join(terms, ", ")
 	}
-	v := gates.Verdict{Outcome: gates.Passed, Checks: []gates.Check{c}}
-	if !c.OK {
-		v.Outcome = gates.Failed
-	}
-	return v
+	return gate.Spec.Conclude([]gates.Check{c})
 }
 
 // Envelope is the report that the gates of a running phase look at.
 func Envelope(s State, p graph.PhaseID) map[string]any { return s.phases[p].work.envelope }
+
+// Ended is how the command of a running code phase ended, nil for an agent's.
+func Ended(s State, p graph.PhaseID) *CommandResult { return s.phases[p].work.command }

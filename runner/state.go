@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"foundry/envelope"
+	"foundry/gates"
 	"foundry/graph"
 )
 
@@ -181,6 +182,8 @@ type gateVerdict struct {
 	outcome string
 	event   Event
 }
+
+func (v gateVerdict) failed() bool { return v.outcome == gates.Failed.String() }
 
 // result is how a visit ended; expressions read it.
 type result struct {

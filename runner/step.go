@@ -232,7 +232,7 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 		}
 		m.end(p, RunFailed, reason, e.Text, nil)
 		if p >= 0 && m.s.phases[p].status == Running {
-			m.stopped(p, e.Text)
+			m.stopped(p, "")
 		}
 	case BudgetReached:
 		m.budget(e.Limit)

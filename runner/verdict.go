@@ -149,9 +149,6 @@ func (m *machine) criterionDone(e Event) {
 		return
 	}
 	m.s.criteria[i].before = outcome
-	if outcome == criterionPassed {
-		m.warn(-1, "criterion %s held before the work: it proves nothing", e.Criterion)
-	}
 	if m.s.criterion == len(m.g.Criteria) {
 		m.s.stage, m.s.criterion = stageWork, 0
 	}

@@ -67,7 +67,7 @@ func (m *machine) needsStart(p graph.PhaseID) bool {
 	case graph.AgentWork, graph.Commit:
 		return true
 	case graph.Code:
-		return ph.Declared || ph.Optional
+		return ph.Declared || ph.Optional || len(ph.Gates) > 0
 	case graph.Ask:
 		return false
 	}
@@ -159,6 +159,8 @@ func (m *machine) settleCode(p graph.PhaseID) {
 		r = m.resultOf(p, Fail, failed, ReasonExit, "a required output was not found: "+c.Missing[0])
 	case len(w.violations) > 0:
 		r = m.resultOf(p, Fail, failed, ReasonBoundary, checksText(w.violations, nil))
+	case slices.ContainsFunc(w.verdicts, gateVerdict.failed):
+		r = m.resultOf(p, Fail, failed, ReasonGate, checksText(nil, w.verdicts))
 	default:
 		r = m.resultOf(p, Success, passed, "", "")
 	}

@@ -326,6 +326,8 @@ func (t *Tree) checkIgnore(ctx context.Context, paths []string) (map[string]bool
 }
 
 func (g git) checkIgnore(ctx context.Context, paths []string, more ...string) (map[string]bool, error) {
+	// check-ignore takes paths, not pathspecs, and refuses to be told so.
+	g.env = append(slices.Clone(g.env), "GIT_LITERAL_PATHSPECS=0")
 	args := append([]string{"check-ignore", "-z", "--stdin"}, more...)
 	a, err := g.do(ctx, call{args: args, stdin: nul(paths), ok: 1})
 	if err != nil {

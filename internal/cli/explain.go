@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"foundry/builtins"
+	"foundry/diag"
+	"foundry/docs"
+	"foundry/gates"
+	"foundry/graph"
+)
+
+func explainVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:      "explain",
+			Usage:     "a lint rule, a gate, a pipeline or an agent",
+			ArgsUsage: "NAME",
+			Description: `Says what a name means: a lint rule (with a bad and a good example), a gate (with its arguments), a pipeline or an agent
+(with its definition, whether it is in your file or ships). A name that means several things is explained for each.`,
+			Action: s.explain,
+		},
+		exits:    []Exit{Failed},
+		operands: explainCandidates,
+		examples: []example{
+			{"foundry explain unbounded-loop", "the rule of a finding"},
+			{"foundry explain diff_matches_claims", "a gate"},
+			{"foundry explain plan-build-test", "a pipeline that ships"},
+			{"foundry explain reviewer", "an agent, with its prompts"},
+		},
+	}
+}
+
+func (s *session) explain(c *cli.Context) error {
+	if err := atMost(c, 1); err != nil {
+		return err
+	}
+	name := c.Args().First()
+	if name == "" {
+		return badUsage("explain: what?").hintf("a lint rule, a gate, a pipeline or an agent; `foundry ls` lists names")
+	}
+	var parts []string
+	for _, r := range diag.Rules() {
+		if string(r.Name) == name {
+			parts = append(parts, explainRule(r))
+		}
+	}
+	p, err := s.loadOrBuiltins()
+	if err != nil {
+		return err
+	}
+	if info, ok := gates.Find(name); ok {
+		parts = append(parts, explainGate(info))
+	}
+	for _, n := range p.names.Names() {
+		if n.Name == name {
+			parts = append(parts, p.explainName(n)...)
+		}
+	}
+	if len(parts) == 0 {
+		return s.nothingToExplain(name)
+	}
+	return s.print(strings.Join(parts, "\n"))
+}
+
+func explainRule(r diag.RuleInfo) string {
+	text, ok := docs.Rule(string(r.Name))
+	if !ok {
+		panic("BUG: rule " + string(r.Name) + " has no section in docs/rules.md")
+	}
+	return fmt.Sprintf("rule %s (%s)\n\n%s", r.Name, r.Severity, plainMarkdown(text))
+}
+
+func explainGate(info gates.Info) string {
+	text, ok := docs.Gate(info.Name)
+	if !ok {
+		panic("BUG: gate " + info.Name + " has no section in docs/gates.md")
+	}
+	return fmt.Sprintf("gate %s\n\n%s", info.Name, plainMarkdown(text))
+}
+
+// explainName shows the definition of a pipeline, an agent, or a gate or command of the file. What is part of
+// the program and has no text is nothing to show.
+func (p *project) explainName(n graph.Name) []string {
+	section := map[graph.NameKind]string{
+		graph.PipelineName: "pipelines", graph.AgentName: "agents", graph.GateName: "gates",
+		graph.CommandName: "commands", graph.EnvelopeName: "envelopes",
+	}[n.Kind]
+	var text string
+	if n.Builtin {
+		text = builtins.YAML()
+	} else if p.source != nil {
+		text = p.source.Text
+	}
+	block, ok := definition(text, section, n.Name)
+	if !ok && n.Place.IsZero() {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s (%s)\n", n.Kind, n.Name, placeOf(n))
+	if n.Shadows {
+		b.WriteString("It takes the place of the builtin of the same name.\n")
+	}
+	if ok {
+		b.WriteString("\n" + shift(strings.SplitAfter(strings.TrimSuffix(block, "\n"), "\n"), 4))
+	}
+	if n.Builtin {
+		fmt.Fprintf(&b, "\n`foundry eject %s` copies it into your file.\n", n.Name)
+	}
+	if n.Kind == graph.PipelineName {
+		fmt.Fprintf(&b, "`foundry graph %s` draws it.\n", n.Name)
+	}
+	return []string{b.String()}
+}
+
+func (s *session) nothingToExplain(name string) error {
+	err := badUsage("%q is no lint rule, gate, pipeline, agent, command or envelope", name)
+	var known []string
+	for _, c := range explainCandidates(s) {
+		known = append(known, c.word)
+	}
+	if like := near(name, known); like != "" {
+		return err.hintf("did you mean %q?", like)
+	}
+	return err.hintf("`foundry ls` lists what has a name; a rule's name stands in brackets at the end of its finding")
+}
+
+func explainCandidates(s *session) []candidate {
+	var out []candidate
+	for _, r := range diag.Rules() {
+		out = append(out, candidate{string(r.Name), r.Summary})
+	}
+	return append(out, s.nameCandidates(graph.PipelineName, graph.AgentName, graph.GateName, graph.CommandName, graph.EnvelopeName)...)
+}
+
+// plainMarkdown shows Markdown in a terminal: code is set in instead of fenced.
+func plainMarkdown(text string) string {
+	var b strings.Builder
+	inCode := false
+	for _, line := range strings.SplitAfter(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inCode = !inCode
+		case inCode && !isBlank(line):
+			b.WriteString("    " + line)
+		default:
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,15 @@
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"foundry/internal/process"
+)
+
+// guardVerb is how this program starts itself to end the processes of a run that was killed.
+func guardVerb(s *session) verb {
+	return verb{Command: &cli.Command{
+		Name: process.GuardVerb, Hidden: true,
+		Action: func(*cli.Context) error { return process.GuardMain(s.in) },
+	}}
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"foundry/internal/drive"
+	"foundry/internal/journal"
+	"foundry/runner"
+)
+
+// killPatience is how long kill waits for the process that carries the run out: a stop has its grace, and
+// what it broke off is put back.
+const killPatience = 60 * time.Second
+
+func killVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:      "kill",
+			Usage:     "end a run for good",
+			ArgsUsage: "[RUN]",
+			Description: `Ends a run: what runs is stopped, what was broken off is put back and kept under a ref, worktree and branch stay. A
+killed run is never accepted and cannot be resumed.`,
+			Action: s.kill,
+		},
+		exits:    []Exit{Failed},
+		operands: runCandidates,
+		examples: []example{{"foundry kill last", "the newest run"}},
+	}
+}
+
+func (s *session) kill(c *cli.Context) error {
+	if err := errors.Join(s.outsideRuns("kill"), atMost(c, 1)); err != nil {
+		return err
+	}
+	pl, err := s.openPlace()
+	if err != nil {
+		return err
+	}
+	id, err := pl.findRun(c.Args().First())
+	if err != nil {
+		return err
+	}
+	rec, err := pl.store.Open(id)
+	if errors.Is(err, journal.ErrLive) {
+		return s.killLive(pl, id)
+	}
+	if err != nil {
+		return failure(err)
+	}
+	defer rec.Close()
+	d, err := s.replay(pl, rec)
+	if err != nil {
+		return err
+	}
+	if err := drive.Note(d.graph, rec, d.state, d.missing, time.Now, runner.Event{Kind: runner.RunKilled, Who: who()}); err != nil {
+		return s.broken(*d, err)
+	}
+	s.note("%s is killed; its worktree and branch are kept (`foundry discard %s`)", id, id)
+	return nil
+}
+
+// killLive asks the process that carries the run out, and waits until it has let go of the record.
+func (s *session) killLive(pl *place, id string) error {
+	if err := drive.RequestKill(pl.store.Dir(id), who()); err != nil {
+		return failure(fmt.Errorf("ask for the end of %s: %w", id, err))
+	}
+	wait := time.NewTicker(50 * time.Millisecond)
+	defer wait.Stop()
+	deadline := time.After(killPatience)
+	for pl.store.Live(id) {
+		select {
+		case <-wait.C:
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-deadline:
+			return failure(fmt.Errorf("%s was asked to end and is still live after %s", id, killPatience))
+		}
+	}
+	s.note("%s is killed; its worktree and branch are kept (`foundry discard %s`)", id, id)
+	return nil
+}

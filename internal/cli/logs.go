@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"foundry/internal/report"
+	"foundry/runner"
+)
+
+// followEvery is how often logs -f looks for more.
+const followEvery = 50 * time.Millisecond
+
+func logsVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:      "logs",
+			Usage:     "what a run's commands and agents printed",
+			ArgsUsage: "[RUN] [PHASE]",
+			Description: `Prints the logs of a run in the order they were begun, each under a line with its name; those of one phase, or of one visit
+(build@2), when PHASE is given. -f follows a live run to its end. With --prompts it prints what agents were sent and
+answered instead.`,
+			Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "follow", Aliases: []string{"F"}, Usage: "go on until the run ends; -f after the verb does the same"},
+				&cli.BoolFlag{Name: "prompts", Usage: "prompts and replies instead of output"},
+			},
+			Action: s.logs,
+		},
+		exits:    []Exit{Failed},
+		operands: runCandidates,
+		examples: []example{
+			{"foundry logs last test", "what the tests printed, every visit"},
+			{"foundry logs last build@2 --prompts", "the second visit's prompt and reply"},
+			{"foundry logs -f last", "follow a live run"},
+		},
+	}
+}
+
+// logFile is one file of a record to print.
+type logFile struct {
+	rel  string
+	done int64 // bytes printed
+	head bool
+}
+
+func (s *session) logs(c *cli.Context) error {
+	if err := atMost(c, 2); err != nil {
+		return err
+	}
+	pl := s.recordsOnly()
+	id, _, err := pl.readRun(c.Args().First())
+	if err != nil {
+		return err
+	}
+	name, visit := "", 0
+	if arg := c.Args().Get(1); arg != "" {
+		if name, visit, err = report.PhaseArg(arg); err != nil {
+			return &problem{exit: Usage, err: err}
+		}
+		if err := knownPhase(pl, id, name); err != nil {
+			return err
+		}
+	}
+	dirs := []string{"logs"}
+	if c.Bool("prompts") {
+		dirs = []string{"prompts", "replies"}
+	}
+	files := map[string]*logFile{}
+	for {
+		live := pl.store.Live(id) // before the last look, so that nothing is missed
+		if err := s.printLogs(pl.store.Dir(id), dirs, name, visit, files); err != nil {
+			return err
+		}
+		if !c.Bool("follow") || !live {
+			break
+		}
+		select {
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-time.After(followEvery):
+		}
+	}
+	if len(files) == 0 {
+		s.note("nothing was printed%s", map[bool]string{true: " by " + name, false: ""}[name != ""])
+	}
+	return nil
+}
+
+// knownPhase refuses a name that no event of the run has.
+func knownPhase(pl *place, id, name string) error {
+	events, err := pl.store.Read(id)
+	if err != nil {
+		return failure(err)
+	}
+	var names []string
+	for _, e := range events {
+		if e.Phase == name {
+			return nil
+		}
+		if e.Kind == runner.PhaseQueued {
+			names = append(names, e.Phase)
+		}
+	}
+	return badUsage("run %s has no phase %q", id, name).hintf("it has %s", strings.Join(names, ", "))
+}
+
+// printLogs prints what is new in the files of a phase, in the order of their making.
+func (s *session) printLogs(dir string, dirs []string, phase string, visit int, files map[string]*logFile) error {
+	for _, rel := range logNames(dir, dirs, phase, visit) {
+		f := files[rel]
+		if f == nil {
+			f = &logFile{rel: rel}
+			files[rel] = f
+		}
+		if err := s.printNew(dir, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func logNames(dir string, dirs []string, phase string, visit int) []string {
+	type found struct {
+		rel string
+		at  time.Time
+	}
+	var all []found
+	for _, sub := range dirs {
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			owner, rest, _ := strings.Cut(e.Name(), "@")
+			n, _, _ := strings.Cut(rest, ".")
+			if phase != "" && (owner != phase || (visit > 0 && n != fmt.Sprint(visit))) {
+				continue
+			}
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				all = append(all, found{filepath.Join(sub, e.Name()), info.ModTime()})
+			}
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].at.Before(all[j].at) })
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = all[i].rel
+	}
+	return out
+}
+
+func (s *session) printNew(dir string, f *logFile) error {
+	file, err := os.Open(filepath.Join(dir, f.rel))
+	if err != nil {
+		return failure(fmt.Errorf("read a log: %w", err))
+	}
+	defer file.Close()
+	if _, err := file.Seek(f.done, io.SeekStart); err != nil {
+		return failure(fmt.Errorf("read a log: %w", err))
+	}
+	if !f.head {
+		if info, err := file.Stat(); err == nil && info.Size() == 0 {
+			return nil
+		}
+		f.head = true
+		s.note("== %s ==", filepath.ToSlash(f.rel))
+	}
+	n, err := io.Copy(s.out, file)
+	f.done += n
+	if err != nil && !isClosedPipe(err) {
+		return failure(fmt.Errorf("print a log: %w", err))
+	}
+	return nil
+}
+
+func diffVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:        "diff",
+			Usage:       "what a run, or one phase of it, changed",
+			ArgsUsage:   "[RUN] [PHASE]",
+			Description: "Shows the difference between the branch point and the newest snapshot of a run, or between the start and the end of a\nphase's visit (build is its newest, build@2 its second). It is taken from the run's own snapshots, so it stays right\nwhatever happens to the checkout.",
+			Flags:       []cli.Flag{&cli.BoolFlag{Name: "stat", Usage: "only the files and how much changed in each"}},
+			Action:      s.diff,
+		},
+		exits:    []Exit{Failed},
+		operands: runCandidates,
+		examples: []example{{"foundry diff last", "all that the newest run changed"}, {"foundry diff last build@2", "what the second visit of build changed"}},
+	}
+}
+
+func (s *session) diff(c *cli.Context) error {
+	if err := atMost(c, 2); err != nil {
+		return err
+	}
+	pl, err := s.openPlace()
+	if err != nil {
+		return err
+	}
+	id, events, err := pl.readRun(c.Args().First())
+	if err != nil {
+		return err
+	}
+	from, to := runTrees(events)
+	if arg := c.Args().Get(1); arg != "" {
+		name, visit, err := report.PhaseArg(arg)
+		if err != nil {
+			return &problem{exit: Usage, err: err}
+		}
+		if err := knownPhase(pl, id, name); err != nil {
+			return err
+		}
+		if from, to = phaseTrees(events, name, visit); from == "" || to == "" {
+			return badUsage("run %s has no snapshots from before and after %s", id, arg).hintf("only phases that may write are compared; `foundry diff %s` shows the whole run", id)
+		}
+	}
+	if from == "" || to == "" {
+		s.note("run %s took no snapshot: it changed nothing that could be compared", id)
+		return nil
+	}
+	if c.Bool("stat") {
+		text, err := pl.repo.Stat(s.ctx, from, to)
+		if err != nil {
+			return failure(fmt.Errorf("compare the snapshots of %s: %w", id, err))
+		}
+		return s.print(text)
+	}
+	text, err := pl.repo.ShowDiff(s.ctx, from, to, s.colored(s.out))
+	if err != nil {
+		return failure(fmt.Errorf("compare the snapshots of %s: %w", id, err))
+	}
+	return s.print(string(text))
+}
+
+// phaseTrees are the snapshots before and after a visit; visit 0 is the newest.
+func phaseTrees(events []runner.Event, name string, visit int) (from, to string) {
+	if visit == 0 {
+		for _, e := range events {
+			if e.Phase == name && e.Kind == runner.SnapshotTaken {
+				visit = e.Visit
+			}
+		}
+	}
+	for _, e := range events {
+		if e.Phase != name || e.Visit != visit || e.Tree == "" {
+			continue
+		}
+		switch {
+		case e.Kind == runner.SnapshotTaken && e.Purpose == runner.ForStart.String():
+			from = e.Tree
+		case e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone:
+			to = e.Tree
+		}
+	}
+	return from, to
+}

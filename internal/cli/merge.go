@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"foundry/internal/drive"
+	"foundry/internal/journal"
+	"foundry/runner"
+)
+
+func mergeVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:      "merge",
+			Usage:     "land an accepted run's branch in its base",
+			ArgsUsage: "[RUN]",
+			Description: `Merges the tree that was judged into the branch that the run started from, proves it by content, and takes the worktree and
+the branch away. It refuses, with what is in the way and before anything is touched, when the base has moved, when files
+that would change are dirty or untracked, or when another git operation is going on.`,
+			Action: s.merge,
+		},
+		exits:    []Exit{Refused, Failed},
+		operands: runCandidates,
+		examples: []example{{"foundry merge last", "the newest run"}},
+	}
+}
+
+func discardVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:        "discard",
+			Usage:       "drop a run's worktree and branch",
+			ArgsUsage:   "[RUN]",
+			Description: "Takes a run's worktree and branch away. What was committed, and every snapshot, can still be found under refs/foundry.",
+			Flags:       []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "also lose ignored files that were made since setup"}},
+			Action:      s.discard,
+		},
+		exits:    []Exit{Refused, Failed},
+		operands: runCandidates,
+		examples: []example{{"foundry discard last", "the newest run"}},
+	}
+}
+
+// landing opens a run that is at rest for one of the two.
+func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.RunInfo, func(), error) {
+	var none drive.Scene
+	if err := errors.Join(s.outsideRuns(verb), atMost(c, 1)); err != nil {
+		return none, nil, nil, err
+	}
+	pl, err := s.openPlace()
+	if err != nil {
+		return none, nil, nil, err
+	}
+	rec, err := pl.openRun(c.Args().First())
+	if err != nil {
+		return none, nil, nil, err
+	}
+	info := started(rec.Events())
+	refuse := func(err error) (drive.Scene, *runner.RunInfo, func(), error) {
+		rec.Close()
+		return none, nil, nil, err
+	}
+	if info == nil {
+		return refuse(failure(fmt.Errorf("the log of %s holds no start", rec.ID())))
+	}
+	outline := runner.OutlineOf(rec.ID(), rec.Events())
+	switch {
+	case outline.Merged != nil:
+		return refuse(badUsage("%s is merged already, as %.10s", rec.ID(), *outline.Merged))
+	case discarded(rec.Events()):
+		return refuse(badUsage("%s was discarded", rec.ID()))
+	case info.Isolation == "checkout":
+		return refuse(badUsage("%s worked in the checkout; there is nothing to %s", rec.ID(), verb))
+	case verb == "merge" && outline.Status != "accepted":
+		return refuse((&problem{exit: Refused, err: fmt.Errorf("%s is %s; only an accepted run is merged", rec.ID(), outline.Status)}).
+			hintf("`foundry show %s` says why; `git merge %s` is yours to decide", rec.ID(), info.Branch))
+	}
+	g, _, err := s.kept(pl, rec.ID(), info)
+	if err != nil {
+		return refuse(err)
+	}
+	sc := drive.Scene{Graph: g, Repo: pl.repo, Record: rec, Append: appendTo(rec)}
+	return sc, info, func() { rec.Close() }, nil
+}
+
+func appendTo(rec *journal.Record) func(...runner.Event) error {
+	return func(events ...runner.Event) error {
+		for i := range events {
+			events[i].At = time.Now().UTC()
+		}
+		return errors.Join(rec.Append(events...), rec.Sync())
+	}
+}
+
+func discarded(events []runner.Event) bool {
+	for _, e := range events {
+		if e.Kind == runner.RunDiscarded {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *session) merge(c *cli.Context) error {
+	sc, info, done, err := s.landing(c, "merge")
+	if err != nil {
+		return err
+	}
+	defer done()
+	return s.land(context.WithoutCancel(s.ctx), sc, info)
+}
+
+// land merges and says what came of it.
+func (s *session) land(ctx context.Context, sc drive.Scene, info *runner.RunInfo) error {
+	got, err := drive.Land(ctx, sc, info, false)
+	if err != nil {
+		return failure(err)
+	}
+	if got.Merged == "" {
+		p := &problem{exit: Refused, err: errors.New(got.Why)}
+		p.hint = got.Hint
+		return p
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "merged %s into %s at %.10s\n", info.Branch, info.Base, got.Merged)
+	for _, f := range got.Files {
+		fmt.Fprintf(&b, "  %s\n", f)
+	}
+	for _, n := range got.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if got.Hint != "" {
+		fmt.Fprintf(&b, "hint: %s\n", got.Hint)
+	}
+	return s.print(b.String())
+}
+
+func (s *session) discard(c *cli.Context) error {
+	sc, info, done, err := s.landing(c, "discard")
+	if err != nil {
+		return err
+	}
+	defer done()
+	got, err := drive.Discard(context.WithoutCancel(s.ctx), sc, info, c.Bool("force"))
+	if err != nil {
+		return failure(err)
+	}
+	if got.Kept {
+		p := &problem{exit: Refused, err: errors.New(got.Why)}
+		p.hint = got.Hint
+		return p
+	}
+	s.note("%s: %s", info.ID, got.Why)
+	return nil
+}
+
+// offerMerge asks the person at the terminal what is to become of an accepted run.
+func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.RunInfo) error {
+	in := bufio.NewReader(s.in)
+	for {
+		fmt.Fprintf(s.err, "\naccepted. merge into %s, discard, or keep? [merge/discard/keep] ", info.Base)
+		flushInput(s.in)
+		line, err := in.ReadString('\n')
+		switch word := strings.TrimSpace(line); {
+		case word == "merge":
+			err := s.land(ctx, sc, info)
+			if p := asProblem(err); err != nil && p.exit == Refused {
+				s.explainProblem(p)
+				return nil
+			}
+			return err
+		case word == "discard":
+			got, err := drive.Discard(ctx, sc, info, false)
+			if err == nil {
+				s.note("%s", got.Why)
+			}
+			return err
+		case word == "keep" || err != nil:
+			return nil
+		}
+	}
+}

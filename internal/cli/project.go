@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"foundry/builtins"
+	"foundry/diag"
+	"foundry/graph"
+	"foundry/schema"
+)
+
+// This file finds the pipeline file and reads it, together with what ships.
+
+// fileNames are the names of a pipeline file, the usual one first.
+var fileNames = [...]string{"foundry.yaml", "foundry.yml"}
+
+// maxFile is more than any pipeline file may hold, so that reading one ends.
+const maxFile = 16 << 20
+
+// project is a pipeline file with what ships, ready to be compiled.
+type project struct {
+	root     string           // the top of the repository, or the directory of the file when there is none
+	path     string           // of the pipeline file, absolute; "" when there is none, or it came from standard input
+	name     string           // of the pipeline file, as the user would type it
+	doc      *schema.Document // nil when there is no file
+	source   *diag.Source     // nil when there is no file
+	findings diag.List        // of decoding
+	names    *graph.Catalogue
+	used     map[string]string // the texts that were read for it, by path, for the record of a run
+}
+
+// repositoryTop is the nearest directory at or above dir that holds .git; without one it is dir itself.
+func repositoryTop(dir string) (top string, isRepo bool) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return dir, false
+		}
+	}
+}
+
+// errNoFile says that no pipeline file was found by looking for one.
+var errNoFile = errors.New("no pipeline file")
+
+// findFile is the path of the pipeline file: -f, else the first of its names on the way up to the top of the
+// repository. It returns errNoFile within a *problem when there is none.
+func (s *session) findFile() (string, error) {
+	if s.file != "" {
+		return s.path(s.file), nil
+	}
+	top, isRepo := repositoryTop(s.dir)
+	for dir := s.dir; ; dir = filepath.Dir(dir) {
+		var there []string
+		for _, name := range fileNames {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+				there = append(there, filepath.Join(dir, name))
+			}
+		}
+		switch {
+		case len(there) == 2:
+			return "", badUsage("%s and %s both exist", s.display(there[0]), s.display(there[1])).
+				hintf("delete one of them, or choose with -f")
+		case len(there) == 1:
+			return there[0], nil
+		}
+		if dir == top || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	where := "in " + s.dir
+	if isRepo {
+		where = "between here and " + top
+	}
+	p := badUsage("%w: neither foundry.yaml nor foundry.yml is %s", errNoFile, where)
+	return "", p.hintf("`foundry init` writes one; -f names one elsewhere")
+}
+
+// load finds, reads and decodes the pipeline file. Mistakes in it are findings, not an error.
+func (s *session) load() (*project, error) {
+	path, err := s.findFile()
+	if err != nil {
+		return nil, err
+	}
+	return s.loadFile(path)
+}
+
+// loadOrBuiltins is load, but a repository without a pipeline file still has what ships.
+func (s *session) loadOrBuiltins() (*project, error) {
+	p, err := s.load()
+	if !errors.Is(err, errNoFile) {
+		return p, err
+	}
+	top, _ := repositoryTop(s.dir)
+	return newProject(top, "", "", nil), nil
+}
+
+// loadFile reads and decodes the pipeline file at an absolute path.
+func (s *session) loadFile(path string) (*project, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, badUsage("%s does not exist", s.display(path)).hintf("`foundry init` writes a pipeline file")
+	}
+	if err != nil {
+		return nil, failure(fmt.Errorf("read %s: %w", s.display(path), plainPathError(err)))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, badUsage("%s is a directory, not a pipeline file", s.display(path))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, failure(fmt.Errorf("read %s: %w", s.display(path), plainPathError(err)))
+	}
+	top, _ := repositoryTop(filepath.Dir(path))
+	return newProject(top, path, s.display(path), diag.NewSource(s.display(path), string(text))), nil
+}
+
+// newProject decodes a source. A nil source leaves what ships.
+func newProject(root, path, name string, source *diag.Source) *project {
+	return newProjectFrom(root, path, name, source, func(name string) (string, error) {
+		f, err := os.OpenInRoot(root, filepath.FromSlash(name))
+		if err != nil {
+			return "", plainPathError(err)
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxFile))
+		if err != nil {
+			return "", plainPathError(err)
+		}
+		return string(text), nil
+	})
+}
+
+// newProjectFrom decodes a source whose texts are read by read: from the repository only, links included, or
+// from the record of a run.
+func newProjectFrom(root, path, name string, source *diag.Source, read func(name string) (string, error)) *project {
+	p := &project{root: root, path: path, name: name, source: source, used: map[string]string{}}
+	if source != nil {
+		p.doc, p.findings = schema.Decode(source)
+	}
+	p.names = graph.New(p.doc, shipped(), graph.Files{Path: p.relative(), Read: func(name string) (string, error) {
+		text, err := read(name)
+		if err == nil {
+			p.used[name] = text
+		}
+		return text, err
+	}})
+	return p
+}
+
+// shipped is the document of what ships with the program.
+func shipped() *schema.Document {
+	doc, findings := schema.Decode(diag.NewSource(builtins.Name, builtins.YAML()))
+	if findings.HasErrors() {
+		panic("BUG: the builtins do not decode: " + findings.Sorted()[0].Message)
+	}
+	return doc
+}
+
+// relative is the path of the pipeline file from the root, with slashes.
+func (p *project) relative() string {
+	if p.path != "" {
+		if rel, err := filepath.Rel(p.root, p.path); err == nil {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return p.name
+}
+
+// refuse writes the findings of a pipeline that does not compile and ends the program.
+func (s *session) refuse(found diag.List, name string) error {
+	list := diag.Unsilenced(found.Sorted())
+	if err := diag.RenderText(s.err, list, s.colored(s.err)); err != nil {
+		return failure(fmt.Errorf("write the findings: %w", err))
+	}
+	what := strings.TrimSpace("the pipeline file " + name)
+	return badUsage("%s does not compile: %s", what, countFindings(list)).
+		hintf("`foundry explain RULE` says more about a finding; its rule is in brackets")
+}
+
+// countFindings is "2 errors and 1 warning", "no findings" when there are none.
+func countFindings(list []diag.Diagnostic) string {
+	n := map[diag.Severity]int{}
+	for _, d := range list {
+		n[d.Severity]++
+	}
+	var parts []string
+	for _, sev := range []diag.Severity{diag.Error, diag.Warning} {
+		switch n[sev] {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+sev.String())
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", n[sev], sev))
+		}
+	}
+	if len(parts) == 0 {
+		return "no findings"
+	}
+	return strings.Join(parts, " and ")
+}

@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"foundry/graph"
+	"foundry/internal/drive"
+	"foundry/internal/journal"
+	"foundry/runner"
+)
+
+func resumeVerb(s *session) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:      "resume",
+			Usage:     "continue a run that was interrupted, crashed, parked, rejected or failed",
+			ArgsUsage: "[RUN]",
+			Description: `Goes on with a run where it stood. Finished phases are not run again; a phase that was cut off is put back to where its
+last turn began and goes on from there, with what it had changed kept under a ref. A run that was rejected or failed
+starts again at the phase that ended it, or at --from. The run keeps the pipeline it began with.
+
+Counters and budgets stay used: --retry and --limit grant more, for the record.`,
+			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "from", Usage: "start again at `PHASE`"},
+				&cli.IntFlag{Name: "retry", Usage: "allow `N` more jumps of the rule that was spent"},
+				&cli.StringSliceFlag{Name: "limit", Usage: "raise a budget, as `NAME=+N`: time=+30m, turns=+20, tokens=+100000, cost=+2.50, phases=+10"},
+				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` for the phases that are blocked"},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
+				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
+			},
+			Action: s.resume,
+		},
+		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
+		values:   map[string][]string{"output": {"auto", "plain", "json"}},
+		operands: runCandidates,
+		examples: []example{
+			{"foundry resume last", "after a crash, a reboot, or ctrl-c"},
+			{"foundry resume last --retry 2", "a loop was spent: allow two more rounds"},
+			{"foundry resume run_261130_4f2a --limit turns=+20", "more turns"},
+			{"foundry resume last -m \"the key is in .env now\"", "a phase was blocked"},
+		},
+	}
+}
+
+func (s *session) resume(c *cli.Context) error {
+	if err := errors.Join(s.outsideRuns("resume"), atMost(c, 1)); err != nil {
+		return err
+	}
+	again, err := s.reopen(c.Args().First())
+	if err != nil {
+		return err
+	}
+	defer again.rec.Close()
+	grants, err := s.grants(c, again)
+	if err != nil {
+		return err
+	}
+	resumed := runner.Event{Kind: runner.RunResumed, Who: who(), Text: c.String("message")}
+	if from := c.String("from"); from != "" {
+		if _, ok := again.graph.Lookup(from); !ok {
+			return badUsage("--from %s: pipeline %s has no such phase", from, again.graph.Pipeline).hintf("`foundry graph %s` lists them", again.graph.Pipeline)
+		}
+		resumed.Phase = from
+	}
+	again.first = append(grants, resumed)
+	again.format, again.input = outputForm(c), s.interactive(c)
+	return s.drive(*again)
+}
+
+func outputForm(c *cli.Context) string {
+	if form := c.String("output"); form == "json" {
+		return form
+	}
+	return "plain"
+}
+
+// reopen takes a run that is at rest back into this process: lock, log, pipeline, state.
+func (s *session) reopen(arg string) (*driving, error) {
+	pl, err := s.openPlace()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := pl.openRun(arg)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.replay(pl, rec)
+	if err != nil {
+		rec.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// replay derives a run's state from its log.
+func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
+	events := rec.Events()
+	info := started(events)
+	if info == nil {
+		return nil, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID()))
+	}
+	g, _, err := s.kept(pl, rec.ID(), info)
+	if err != nil {
+		return nil, err
+	}
+	outline := runner.OutlineOf(rec.ID(), events)
+	switch {
+	case outline.Merged != nil:
+		return nil, badUsage("%s is merged; there is nothing to go on with", rec.ID())
+	case outline.Status == "accepted", outline.Status == "killed":
+		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("`foundry show %s`", rec.ID())
+	}
+	if p, err := s.loadOrBuiltins(); err == nil {
+		if now, found := p.names.Compile(info.Pipeline); now != nil && !found.HasErrors() && now.Fingerprint != info.Fingerprint {
+			s.note("foundry: pipeline %s has changed since; the run goes on with the one it began with", info.Pipeline)
+		}
+	}
+	state, missing, err := runner.Replay(g, events)
+	if err != nil {
+		return nil, failure(fmt.Errorf("replay the log of %s: %w", rec.ID(), err))
+	}
+	ready := false
+	for _, e := range events {
+		ready = ready || e.Kind == runner.WorkspaceReady
+	}
+	return &driving{pl: pl, rec: rec, graph: g, info: info, state: state, missing: missing, make: !ready, format: "plain"}, nil
+}
+
+// grants are the events that allow more than the pipeline does.
+func (s *session) grants(c *cli.Context, d *driving) ([]runner.Event, error) {
+	var out []runner.Event
+	if c.IsSet("retry") {
+		n := c.Int("retry")
+		label := spentRule(d.rec.Events())
+		switch {
+		case n < 1:
+			return nil, badUsage("--retry %d: must be 1 or more", n)
+		case label == "":
+			return nil, badUsage("--retry: no rule of this run was spent").hintf("`foundry show %s` says why it ended", d.rec.ID())
+		}
+		out = append(out, runner.Event{Kind: runner.GrantGiven, Limit: "retry", Rule: label, Grant: float64(n), Who: who()})
+	}
+	for _, arg := range c.StringSlice("limit") {
+		name, value, err := limitGrant(arg)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, runner.Event{Kind: runner.GrantGiven, Limit: name, Grant: value, Who: who()})
+	}
+	return out, nil
+}
+
+// spentRule is the label of the rule that the run last ran out of.
+func spentRule(events []runner.Event) string {
+	label := ""
+	for _, e := range events {
+		if e.Kind == runner.RouteSpent {
+			label = e.Phase + " -> " + e.Target
+		}
+	}
+	return label
+}
+
+// limitGrant reads NAME=+N; time in seconds.
+func limitGrant(arg string) (string, float64, error) {
+	name, text, ok := strings.Cut(arg, "=")
+	amount, plus := strings.CutPrefix(text, "+")
+	if !ok || !plus {
+		return "", 0, badUsage("--limit %s: must be NAME=+N", arg).hintf("for instance turns=+20")
+	}
+	switch name {
+	case "time":
+		d, err := time.ParseDuration(amount)
+		if err != nil || d <= 0 {
+			return "", 0, badUsage("--limit %s: must be a duration with a unit, as time=+30m", arg)
+		}
+		return name, d.Seconds(), nil
+	case "turns", "tokens", "phases", "cost":
+		n, err := strconv.ParseFloat(amount, 64)
+		if err != nil || n <= 0 || (name != "cost" && n != float64(int(n))) {
+			return "", 0, badUsage("--limit %s: must be a number above 0", arg)
+		}
+		return name, n, nil
+	}
+	return "", 0, badUsage("--limit %s: %q is no budget", arg, name).hintf("time, turns, tokens, cost or phases")
+}
+
+func approveVerb(s *session) verb {
+	return answerVerb(s, "approve", "say yes to a waiting ask phase, and continue the run")
+}
+func rejectVerb(s *session) verb {
+	return answerVerb(s, "reject", "say no to a waiting ask phase, and continue the run")
+}
+
+func answerVerb(s *session, word, usage string) verb {
+	return verb{
+		Command: &cli.Command{
+			Name:      word,
+			Usage:     usage,
+			ArgsUsage: "[RUN] [PHASE]",
+			Description: `Answers an ask phase of a parked run. The answer counts for this run, this visit and the tree that was shown: if the
+workspace was edited since, what judged the old tree runs again and the question is put again.`,
+			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` that goes with the answer"},
+				&cli.BoolFlag{Name: "no-continue", Usage: "record the answer and leave the run parked"},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
+				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; a further ask phase parks the run"},
+			},
+			Action: func(c *cli.Context) error { return s.answer(c, word) },
+		},
+		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
+		values:   map[string][]string{"output": {"auto", "plain", "json"}},
+		operands: runCandidates,
+		examples: []example{
+			{"foundry " + word + " last", "the only open question of the newest run"},
+			{"foundry " + word + " last ship -m \"after the demo\"", "one of several, with a note"},
+		},
+	}
+}
+
+func (s *session) answer(c *cli.Context, word string) error {
+	if err := errors.Join(s.outsideRuns(word), atMost(c, 2)); err != nil {
+		return err
+	}
+	d, err := s.reopen(c.Args().First())
+	if err != nil {
+		return err
+	}
+	defer d.rec.Close()
+	p, err := openAsk(d, c.Args().Get(1))
+	if err != nil {
+		return err
+	}
+	resumed := runner.Event{Kind: runner.RunResumed, Who: who()}
+	answered := runner.Event{Kind: runner.AskAnswered, Phase: d.graph.Phases[p].Name, Visit: d.state.Phase(p).Visits, Answer: word, Text: c.String("message"), Who: who()}
+	d.first = []runner.Event{resumed, answered}
+	d.format, d.input = outputForm(c), s.interactive(c)
+	if c.Bool("no-continue") {
+		return s.recordAnswer(d)
+	}
+	return s.drive(*d)
+}
+
+// openAsk is the question that is answered: the one named, else the only one.
+func openAsk(d *driving, name string) (graph.PhaseID, error) {
+	open := d.state.Open()
+	var names []string
+	for _, p := range open {
+		names = append(names, d.graph.Phases[p].Name)
+		if d.graph.Phases[p].Name == name {
+			return p, nil
+		}
+	}
+	switch {
+	case len(open) == 0:
+		return 0, badUsage("%s waits for no answer", d.rec.ID()).hintf("`foundry show %s` says where it stands", d.rec.ID())
+	case name != "":
+		return 0, badUsage("%s does not ask %q", d.rec.ID(), name).hintf("open: %s", strings.Join(names, ", "))
+	case len(open) > 1:
+		return 0, badUsage("%s asks %d questions", d.rec.ID(), len(open)).hintf("name one: %s", strings.Join(names, ", "))
+	}
+	return open[0], nil
+}
+
+// recordAnswer writes an answer down and leaves the run where it is.
+func (s *session) recordAnswer(d *driving) error {
+	if err := drive.Note(d.graph, d.rec, d.state, d.missing, time.Now, d.first[1:]...); err != nil {
+		return s.broken(*d, err)
+	}
+	s.note("recorded; `foundry resume %s` goes on", d.rec.ID())
+	return nil
+}

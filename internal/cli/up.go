@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"foundry/diag"
+	"foundry/graph"
+	"foundry/internal/drive"
+	"foundry/internal/journal"
+	"foundry/runner"
+)
+
+func upVerb(s *session) verb {
+	outputs := []string{"auto", "plain", "json"}
+	merges := []string{"auto", "ask", "never"}
+	return verb{
+		Command: &cli.Command{
+			Name:      "up",
+			Usage:     "run a pipeline",
+			ArgsUsage: "[PIPELINE] [REQUEST]",
+			Description: `Compiles a pipeline and runs it in a worktree of its own, on branch foundry/RUN. The checkout is not touched until the
+result is merged. A first argument that is no pipeline and has a space in it is the request; the request may also come
+from -r, from --request-file, or from standard input with "-".
+
+Without a terminal, or with --no-input, nothing asks: an ask phase parks the run (exit 4) until
+"foundry approve" or "foundry reject".`,
+			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "request", Aliases: []string{"r"}, Usage: "what is to be done (`TEXT`)"},
+				&cli.StringFlag{Name: "request-file", Usage: "read the request from `FILE`; - is standard input"},
+				&cli.StringSliceFlag{Name: "set", Usage: "give a parameter a value (`NAME=VALUE`); may be repeated"},
+				&cli.BoolFlag{Name: "dry-run", Usage: "show every prompt and command of the pipeline; nothing is run and nothing spent"},
+				jsonFlag(),
+				&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "run in the background and print the run's id"},
+				&cli.StringFlag{Name: "base", Usage: "start from `REF` instead of project.base or the branch checked out"},
+				&cli.BoolFlag{Name: "no-isolation", Usage: "work in the checkout itself; nothing is ever undone there"},
+				&cli.StringFlag{Name: "merge", Usage: "auto, ask or never, instead of what the file says (`POLICY`)"},
+				&cli.StringFlag{Name: "from", Usage: "start at `PHASE`; what lies before it does not run"},
+				&cli.StringFlag{Name: "until", Usage: "stop after `PHASE`"},
+				&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run what depends on a failed phase anyway"},
+				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "phases at a time; `N` above 1 is not built yet", Value: 1},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
+				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
+				&cli.StringFlag{Name: "run-id", Hidden: true, Usage: "`ID` of the run to make, from the process that detached it"},
+			},
+			Action: s.up,
+		},
+		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
+		values:   map[string][]string{"output": outputs, "merge": merges},
+		operands: pipelineCandidates,
+		examples: []example{
+			{`foundry up "fix the flaky login test"`, "the default pipeline, with a request"},
+			{"foundry up plan-build-test -r \"add subtraction\"", "a pipeline by name"},
+			{"foundry up --set area=api --merge never", "with a parameter; nothing is merged"},
+			{"foundry up --dry-run", "what would be sent and run"},
+			{"git log -1 --format=%B | foundry up review -", "the request from standard input"},
+			{"foundry up --output json | jq .kind", "the run's events for a script"},
+		},
+	}
+}
+
+func (s *session) up(c *cli.Context) error {
+	if err := s.outsideRuns("up"); err != nil {
+		return err
+	}
+	if err := errors.Join(oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}), atMost(c, 2)); err != nil {
+		return err
+	}
+	if c.Int("jobs") != 1 {
+		return badUsage("--jobs %d: phases do not overlap yet", c.Int("jobs")).hintf("leave it out")
+	}
+	p, err := s.loadOrBuiltins()
+	if err != nil {
+		return err
+	}
+	name, request, err := s.upArguments(c, p)
+	if err != nil {
+		return err
+	}
+	g, err := s.compile(p, name)
+	if err != nil {
+		return err
+	}
+	info := &runner.RunInfo{Pipeline: g.Pipeline, Request: request, KeepGoing: c.Bool("keep-going"), From: c.String("from"), Until: c.String("until"),
+		Who: who(), File: p.name, Fingerprint: g.Fingerprint, Version: versionText()}
+	if info.Params, err = parameters(g, c.StringSlice("set")); err != nil {
+		return err
+	}
+	if err := choose(c, g, info); err != nil {
+		return err
+	}
+	g = overridden(g, info)
+	if c.Bool("dry-run") {
+		return s.dryRun(g, info, c.Bool("json"))
+	}
+	pl, err := s.openPlace()
+	if err != nil {
+		return err
+	}
+	if err := s.startingPoint(c, pl, g, info); err != nil {
+		return err
+	}
+	if found := drive.Preflight(g, *info, pl.repo.Root()); len(found) > 0 {
+		return s.unfit(found)
+	}
+	if c.Bool("detach") {
+		return s.detach(c, pl)
+	}
+	s.differs(pl, p, info)
+	return s.launch(pl, p, g, info, launching{id: c.String("run-id"), form: outputForm(c), input: s.interactive(c)})
+}
+
+// launching is how a new run is started: the id that the process which detached it has told, the form of the
+// output, and whether a person is there.
+type launching struct {
+	id    string
+	form  string
+	input bool
+}
+
+// launch makes the record and drives the run.
+func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.RunInfo, l launching) error {
+	rec, err := newRecord(pl, l.id)
+	if err != nil {
+		return failure(err)
+	}
+	defer rec.Close()
+	info.ID = rec.ID()
+	if g.Isolation == graph.Worktree {
+		info.Branch = "foundry/" + info.ID
+	}
+	info.Worktree = pl.repo.Root()
+	if g.Isolation != graph.Checkout {
+		info.Worktree = pl.repo.WorktreeDir(info.ID)
+	}
+	if err := errors.Join(keepSources(rec, p), keepGraph(rec, g), pl.repo.Exclude(s.ctx)); err != nil {
+		return failure(err)
+	}
+	return s.drive(driving{pl: pl, rec: rec, graph: g, info: info, state: runner.New(g), first: []runner.Event{{Kind: runner.RunStarted, Run: info}},
+		make: true, format: l.form, input: l.input})
+}
+
+// interactive says whether questions may be put to whoever started the program.
+func (s *session) interactive(c *cli.Context) bool {
+	return !c.Bool("no-input") && c.String("output") != "json" && isTerminal(s.in) && isTerminal(s.err) && s.getenv("CI") == ""
+}
+
+func newRecord(pl *place, id string) (*journal.Record, error) {
+	if id != "" {
+		return pl.store.Create(id)
+	}
+	for {
+		rec, err := pl.store.Create(journal.NewID(time.Now(), rand.Reader))
+		if !errors.Is(err, journal.ErrExists) {
+			return rec, err
+		}
+	}
+}
+
+func keepGraph(rec *journal.Record, g *graph.Graph) error {
+	_, err := rec.WriteFile("graph.json", encodeJSON(g))
+	return err
+}
+
+// upArguments tells the pipeline and the request apart.
+func (s *session) upArguments(c *cli.Context, p *project) (name, request string, err error) {
+	args := c.Args().Slice()
+	if len(args) > 0 && args[0] != "-" && !(len(args) == 1 && strings.ContainsAny(args[0], " \n\t")) {
+		name, args = args[0], args[1:]
+	} else if len(args) > 1 {
+		return "", "", badUsage("up: %q is no pipeline, so the request would be given twice", args[0]).hintf("quote the request as one argument")
+	}
+	var given []string
+	if len(args) > 0 {
+		given = append(given, "the argument")
+		request = args[0]
+	}
+	if c.IsSet("request") {
+		given = append(given, "-r")
+		request = c.String("request")
+	}
+	if c.IsSet("request-file") {
+		given = append(given, "--request-file")
+		request = "\x00" + c.String("request-file")
+	}
+	if len(given) > 1 {
+		return "", "", badUsage("up: the request is given twice, by %s", strings.Join(given, " and by ")).hintf("give it once")
+	}
+	switch {
+	case request == "-", request == "\x00-":
+		text, err := io.ReadAll(io.LimitReader(s.in, maxFile))
+		if err != nil {
+			return "", "", failure(fmt.Errorf("read the request from standard input: %w", err))
+		}
+		request = string(text)
+	case strings.HasPrefix(request, "\x00"):
+		file := request[1:]
+		text, err := os.ReadFile(s.path(file))
+		if err != nil {
+			return "", "", badUsage("--request-file %s: %w", file, plainPathError(err))
+		}
+		request = string(text)
+	}
+	return name, strings.TrimSpace(request), nil
+}
+
+// parameters reads --set against what the pipeline declares.
+func parameters(g *graph.Graph, set []string) (map[string]string, error) {
+	out := map[string]string{}
+	var names []string
+	for _, p := range g.Params {
+		names = append(names, p.Name)
+	}
+	for _, arg := range set {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, badUsage("--set %s: must be NAME=VALUE", arg)
+		}
+		p := param(g, name)
+		if p == nil {
+			err := badUsage("--set %s: pipeline %s has no parameter %q", arg, g.Pipeline, name)
+			if near := diag.Suggest(name, names); near != "" {
+				return nil, err.hintf("did you mean %q?", near)
+			}
+			if len(names) == 0 {
+				return nil, err.hintf("it has no parameters")
+			}
+			return nil, err.hintf("it has %s", strings.Join(names, ", "))
+		}
+		if err := fits(p, value); err != nil {
+			return nil, badUsage("--set %s: %w", arg, err)
+		}
+		out[name] = value
+	}
+	for _, p := range g.Params {
+		if _, ok := out[p.Name]; !ok && p.Required && !p.Has {
+			return nil, badUsage("pipeline %s needs parameter %q", g.Pipeline, p.Name).hintf("--set %s=VALUE", p.Name)
+		}
+	}
+	return out, nil
+}
+
+func param(g *graph.Graph, name string) *graph.Param {
+	for i := range g.Params {
+		if g.Params[i].Name == name {
+			return &g.Params[i]
+		}
+	}
+	return nil
+}
+
+// fits says why a value cannot be a parameter's.
+func fits(p *graph.Param, value string) error {
+	switch p.Type {
+	case graph.ParamInt:
+		if _, err := strconv.Atoi(value); err != nil {
+			return fmt.Errorf("%s must be a whole number", p.Name)
+		}
+	case graph.ParamBool:
+		if value != "true" && value != "false" {
+			return fmt.Errorf("%s must be true or false", p.Name)
+		}
+	case graph.ParamPath:
+		if strings.HasPrefix(value, "/") || value == ".." || strings.HasPrefix(value, "../") || strings.Contains(value, "/../") {
+			return fmt.Errorf("%s must be a path inside the repository", p.Name)
+		}
+	}
+	for _, choice := range p.Choices {
+		if choice == value {
+			return nil
+		}
+	}
+	if len(p.Choices) > 0 {
+		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Choices, ", "))
+	}
+	return nil
+}
+
+// choose takes isolation and merge policy from the command line, else from the graph.
+func choose(c *cli.Context, g *graph.Graph, info *runner.RunInfo) error {
+	info.Isolation = map[graph.Isolation]string{graph.Worktree: "worktree", graph.Detached: "detached", graph.Checkout: "checkout"}[g.Isolation]
+	if c.Bool("no-isolation") {
+		info.Isolation = "checkout"
+	}
+	info.Merge = map[graph.Policy]string{graph.MergeAuto: "auto", graph.MergeAsk: "ask", graph.MergeNever: "never"}[g.Merge]
+	if merge := c.String("merge"); merge != "" {
+		info.Merge = merge
+		return oneOf("--merge", merge, []string{"auto", "ask", "never"})
+	}
+	return nil
+}
+
+// startingPoint resolves the base to the commit that the run starts from. HEAD is never taken by accident: a
+// base that is not there is an error that names the branches.
+func (s *session) startingPoint(c *cli.Context, pl *place, g *graph.Graph, info *runner.RunInfo) error {
+	ref := g.Project.Base
+	if c.IsSet("base") {
+		ref = c.String("base")
+	}
+	var err error
+	if ref == "" {
+		info.BranchPoint, info.Base, err = pl.repo.Head(s.ctx)
+	} else {
+		info.BranchPoint, info.Base, err = pl.repo.Resolve(s.ctx, ref)
+	}
+	if err != nil {
+		return notReady(err)
+	}
+	if info.Base == "" && info.Merge != "never" && g.Isolation == graph.Worktree {
+		s.note("foundry: the base is a commit and no branch: the result will be kept, not merged")
+		info.Merge = "never"
+	}
+	info.FileCommit = info.BranchPoint
+	return nil
+}
+
+// differs warns when the pipeline file of the checkout is not the one that the run's worktree will hold.
+func (s *session) differs(pl *place, p *project, info *runner.RunInfo) {
+	if p.path == "" || info.Isolation == "checkout" {
+		return
+	}
+	committed, err := pl.repo.FileAt(s.ctx, info.BranchPoint, p.relative())
+	switch {
+	case err != nil:
+		s.note("foundry: %s is not committed at %.10s; the copy in the checkout counts", p.name, info.BranchPoint)
+	case string(committed) != p.source.Text:
+		s.note("foundry: %s differs from the one committed at %.10s; the copy in the checkout counts", p.name, info.BranchPoint)
+	}
+}
+
+// unfit reports what preflight found: nothing ran.
+func (s *session) unfit(found drive.Problems) error {
+	for _, f := range found {
+		fmt.Fprintf(s.err, "preflight: %s\n   hint: %s\n", f.Text, f.Fix)
+	}
+	return badUsage("nothing was started: %s", count(len(found), "problem"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

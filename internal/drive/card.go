@@ -1,0 +1,100 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"foundry/dsl"
+	"foundry/graph"
+	"foundry/runner"
+)
+
+// cardLines bounds the diff stat in the context card.
+const cardLines = 40
+
+// wantsContext says whether one of the phase's texts reads the context card.
+func wantsContext(ph *graph.Phase, g *graph.Graph) bool {
+	texts := []*dsl.Template{ph.Prompt, ph.Question, ph.Message}
+	if ph.Kind == graph.AgentWork {
+		texts = append(texts, g.Agents[ph.Agent].System)
+	}
+	for _, v := range ph.Env {
+		texts = append(texts, v.Value)
+	}
+	for _, t := range texts {
+		if t == nil {
+			continue
+		}
+		for _, r := range t.Reads() {
+			if r.Phase == "" && r.Field == "context" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// card is what `context` renders to: where the run stands in the repository, what it changed so far, the
+// languages and the commands. What cannot be found out is left out.
+func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
+	var b strings.Builder
+	if info.Branch != "" {
+		fmt.Fprintf(&b, "branch: %s\n", info.Branch)
+	}
+	if info.Base != "" {
+		fmt.Fprintf(&b, "base: %s\n", info.Base)
+	}
+	if files, err := d.Tree.Tracked(ctx); err == nil {
+		if langs := languages(files); langs != "" {
+			fmt.Fprintf(&b, "languages: %s\n", langs)
+		}
+	}
+	var names []string
+	for _, ph := range d.Graph.Phases {
+		if ph.Command != "" {
+			names = append(names, ph.Command+" ("+ph.Script.Label+")")
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(&b, "commands: %s\n", strings.Join(names, ", "))
+	}
+	if now, err := d.Tree.Snapshot(ctx); err == nil && info.BranchPoint != "" {
+		if stat, err := d.Repo.Stat(ctx, info.BranchPoint, now.Tree); err == nil && strings.TrimSpace(stat) != "" {
+			lines := strings.Split(strings.TrimRight(stat, "\n"), "\n")
+			if len(lines) > cardLines {
+				lines = append(lines[:cardLines-1:cardLines-1], lines[len(lines)-1])
+			}
+			fmt.Fprintf(&b, "changed since the branch point:\n%s\n", strings.Join(lines, "\n"))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// languages names the most frequent kinds of files by their extension.
+func languages(files []string) string {
+	names := map[string]string{".go": "Go", ".py": "Python", ".js": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript", ".rs": "Rust", ".java": "Java",
+		".kt": "Kotlin", ".rb": "Ruby", ".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".cs": "C#", ".php": "PHP", ".swift": "Swift", ".sh": "shell", ".sql": "SQL"}
+	count := map[string]int{}
+	for _, f := range files {
+		if name, ok := names[strings.ToLower(filepath.Ext(f))]; ok {
+			count[name]++
+		}
+	}
+	var found []string
+	for name := range count {
+		found = append(found, name)
+	}
+	sort.Slice(found, func(i, j int) bool {
+		if count[found[i]] != count[found[j]] {
+			return count[found[i]] > count[found[j]]
+		}
+		return found[i] < found[j]
+	})
+	if len(found) > 4 {
+		found = found[:4]
+	}
+	return strings.Join(found, ", ")
+}

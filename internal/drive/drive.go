@@ -1,0 +1,384 @@
+// Package drive owns the loop: it carries out what the machine wants done and tells it what came of it. One
+// goroutine owns the run's state; workers send facts over one channel. Every fact is in the log before its
+// effects are used.
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+
+	"foundry/graph"
+	"foundry/internal/harness"
+	"foundry/internal/journal"
+	"foundry/internal/process"
+	"foundry/internal/workspace"
+	"foundry/runner"
+)
+
+// Config is what a run is driven with. Record, Graph and Tree are the caller's; nothing of it is closed here
+// but the sessions that the run opened.
+type Config struct {
+	Graph  *graph.Graph
+	Record *journal.Record
+	Repo   *workspace.Repo
+	Tree   *workspace.Tree                                                             // nil for a run whose workspace is still to be made
+	Make   func(ctx context.Context, note func(runner.Event)) (*workspace.Tree, error) // makes it
+	Guard  *process.Guard                                                              // may be nil: children then outlive a Foundry that is killed
+
+	Environ []string           // what programs inherit, NAME=value; cleaned by the caller
+	Now     func() time.Time   // stamps events and measures the time budget
+	Watch   func(runner.Event) // sees every event of this process in order, after it is in the log; may be nil
+	Ask     Asker              // puts a question to a person; nil: an ask parks the run
+	Force   <-chan struct{}    // closed when running work is to be killed without a grace
+}
+
+// Asker puts a question to a person and waits. ok is false when there was no answer: the run then parks.
+type Asker func(ctx context.Context, q Question) (answer Answer, ok bool)
+
+// Question is an ask phase's question as it is put.
+type Question struct {
+	Run, Phase, Text string
+	Diff             string // the command that shows what is asked about
+}
+
+// Answer is a person's word.
+type Answer struct {
+	Approve bool
+	Note    string
+	Who     string
+}
+
+// Ending says how driving a run came to rest.
+type Ending struct {
+	View        runner.View
+	Interrupted bool // by a signal; the run can be resumed
+	Parked      bool // waits for a person, or for a usage limit to end
+}
+
+// driver is one run being driven. All fields but facts belong to the goroutine in loop.
+type driver struct {
+	Config
+	state     runner.State
+	facts     chan report
+	working   map[runner.ID]context.CancelFunc
+	workers   sync.WaitGroup
+	sessions  map[int]harness.Session
+	sessionMu sync.Mutex
+	snaps     map[visitKey]workspace.Snapshot
+	ends      map[visitKey]string // the tree after a visit\'s boundary was checked
+	snapMu    sync.Mutex
+	busy      time.Duration // time with something running, before busyFrom
+	busyFrom  time.Time
+	granted   time.Duration // on top of the time budget
+	parked    bool
+	ended     bool
+	err       error
+}
+
+type visitKey struct {
+	phase graph.PhaseID
+	visit int
+}
+
+// report is what a worker has to say about a command: facts, in order. done ends the command.
+type report struct {
+	id    runner.ID
+	facts []runner.Event
+	done  bool
+}
+
+// Run drives a run until it ends, parks or is interrupted. The first event is run.started for a new run; for
+// one whose log was replayed into s there may be grants, then run.resumed, then a person's answer. missing is
+// what Replay said is missing in the log. An error means that the log could not be written: what
+// was running has been stopped, and nothing was concluded from it.
+func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, first ...runner.Event) (end Ending, err error) {
+	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
+		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]string{}}
+	d.busy, d.granted = spent(c.Record.Events())
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		stop()
+		d.drain()
+		err = d.close(err)
+	}()
+	if err := d.append(missing...); err != nil {
+		return Ending{}, err
+	}
+	for _, e := range first {
+		if e.Kind == runner.RunResumed {
+			if err := d.putBack(work); err != nil {
+				return Ending{}, err
+			}
+		}
+		d.take(work, e)
+	}
+	d.loop(ctx, work)
+	if d.err != nil {
+		return Ending{View: d.state.View()}, d.err
+	}
+	if ctx.Err() != nil && !d.ended {
+		stop()
+		d.drain()
+		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: context.Cause(ctx).Error()})
+		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.Record.Sync())
+	}
+	return Ending{View: d.state.View(), Parked: d.parked}, d.Record.Sync()
+}
+
+// loop waits for facts until the run rests.
+func (d *driver) loop(ctx, work context.Context) {
+	control := time.NewTicker(controlEvery)
+	defer control.Stop()
+	for d.err == nil && !d.ended && !(d.parked && len(d.working) == 0) {
+		timer := d.budgetTimer()
+		select {
+		case r := <-d.facts:
+			d.report(work, r)
+		case <-timer:
+			d.take(work, runner.Event{Kind: runner.BudgetReached, Limit: "time"})
+		case <-control.C:
+			if kill, ok := d.killAsked(); ok {
+				d.take(work, kill)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// report takes a worker's facts in, and starts what follows from them.
+func (d *driver) report(work context.Context, r report) {
+	for _, f := range r.facts {
+		d.take(work, f)
+	}
+	if r.done {
+		if cancel, ok := d.working[r.id]; ok {
+			cancel()
+			delete(d.working, r.id)
+			d.clock()
+		}
+	}
+}
+
+// take logs a fact, steps the machine, logs its decisions and starts its commands.
+func (d *driver) take(work context.Context, e runner.Event) {
+	if d.err != nil {
+		return
+	}
+	if d.err = d.append(e); d.err != nil {
+		return
+	}
+	if e.Kind == runner.TurnEnded || e.Kind == runner.AskAnswered || e.Kind == runner.RunKilled {
+		if d.err = d.Record.Sync(); d.err != nil {
+			return
+		}
+	}
+	next, commands, err := runner.Step(d.Graph, d.state, e)
+	if err != nil {
+		d.err = err
+		return
+	}
+	d.state = next
+	var decisions []runner.Event
+	i := 0
+	for ; i < len(commands) && commands[i].ID.Kind == runner.Record; i++ {
+		decisions = append(decisions, commands[i].Event)
+	}
+	if d.err = d.append(decisions...); d.err != nil {
+		return
+	}
+	for _, c := range commands[i:] {
+		d.start(work, c)
+	}
+	d.withdraw()
+}
+
+// append stamps and logs events and shows them to whoever watches.
+func (d *driver) append(events ...runner.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	now := d.Now().UTC()
+	for i := range events {
+		if events[i].At.IsZero() {
+			events[i].At = now
+		}
+	}
+	if err := d.Record.Append(events...); err != nil {
+		return err
+	}
+	if d.Watch != nil {
+		for _, e := range events {
+			d.Watch(e)
+		}
+	}
+	return nil
+}
+
+// start carries a command out in a goroutine of its own; stops, parks and ends are the loop's.
+func (d *driver) start(work context.Context, c runner.Command) {
+	switch c.ID.Kind {
+	case runner.End:
+		d.ended = true
+		return
+	case runner.Park:
+		d.parked = true
+		return
+	case runner.StopWork:
+		for id, cancel := range d.working {
+			if id.Phase == c.ID.Phase && id.Visit == c.ID.Visit {
+				cancel()
+			}
+		}
+		return
+	case runner.PutAsk:
+		if d.Ask == nil {
+			d.parked = true
+			return
+		}
+	}
+	d.parked = false
+	ctx, cancel := context.WithCancel(work)
+	d.working[c.ID] = cancel
+	d.clock()
+	state := d.state
+	d.workers.Add(1)
+	go func() {
+		defer d.workers.Done()
+		send := func(facts ...runner.Event) {
+			d.facts <- report{id: c.ID, facts: facts}
+		}
+		d.carryOut(ctx, state, c, send)
+		d.facts <- report{id: c.ID, done: true}
+	}()
+}
+
+// withdraw cancels workers whose command the machine has taken back, such as a question that a jump queues
+// again.
+func (d *driver) withdraw() {
+	for id, cancel := range d.working {
+		if id.Kind != runner.PutAsk {
+			continue
+		}
+		wanted := runner.Outstanding(d.Graph, d.state)
+		if !slices.ContainsFunc(wanted, func(c runner.Command) bool { return c.ID == id }) {
+			cancel()
+		}
+	}
+}
+
+// drain waits for the workers and throws their facts away: the state no longer asks for them.
+func (d *driver) drain() {
+	for _, cancel := range d.working {
+		cancel()
+	}
+	done := make(chan struct{})
+	go func() {
+		d.workers.Wait()
+		close(done)
+	}()
+	for {
+		select {
+		case <-d.facts:
+		case <-done:
+			clear(d.working)
+			d.clock()
+			return
+		}
+	}
+}
+
+// close ends the agents' sessions; each can fail by itself.
+func (d *driver) close(err error) error {
+	all := multierror.Append(nil, err)
+	if err == nil {
+		all = nil
+	}
+	for index, s := range d.sessions {
+		if err := s.Close(); err != nil {
+			all = multierror.Append(all, fmt.Errorf("closing the session of agent %s: %w", d.Graph.Agents[index].Name, err))
+		}
+	}
+	clear(d.sessions)
+	if all == nil {
+		return nil
+	}
+	all.ErrorFormat = func(errs []error) string {
+		lines := make([]string, len(errs))
+		for i, e := range errs {
+			lines[i] = e.Error()
+		}
+		return strings.Join(lines, "; ")
+	}
+	return all.ErrorOrNil()
+}
+
+// clock counts the time in which something of the run is running; a question that waits for a person is not.
+func (d *driver) clock() {
+	running := false
+	for id := range d.working {
+		running = running || id.Kind != runner.PutAsk
+	}
+	switch now := d.Now(); {
+	case running && d.busyFrom.IsZero():
+		d.busyFrom = now
+	case !running && !d.busyFrom.IsZero():
+		d.busy += now.Sub(d.busyFrom)
+		d.busyFrom = time.Time{}
+	}
+}
+
+// budgetTimer fires when the time budget is used up; nil when there is none, or nothing runs.
+func (d *driver) budgetTimer() <-chan time.Time {
+	if d.Graph.Limits.Time == 0 || d.busyFrom.IsZero() {
+		return nil
+	}
+	return time.After(d.Graph.Limits.Time + d.granted - d.busy - d.Now().Sub(d.busyFrom))
+}
+
+// spent is how long a run was at work in earlier processes, from its log: from each start or resume to the
+// last event before the next; and how much time was granted on top of the budget.
+func spent(events []runner.Event) (total, granted time.Duration) {
+	var from, last time.Time
+	for _, e := range events {
+		if e.Kind == runner.RunStarted || e.Kind == runner.RunResumed {
+			if !from.IsZero() {
+				total += max(last.Sub(from), 0)
+			}
+			from = e.At
+		}
+		if e.Kind == runner.GrantGiven && e.Limit == "time" {
+			granted += time.Duration(e.Grant * float64(time.Second))
+		}
+		last = e.At
+	}
+	if !from.IsZero() {
+		total += max(last.Sub(from), 0)
+	}
+	return total, granted
+}
+
+// failed is the fact that the world did not let something be done.
+func failed(c runner.Command, phase string, err error) runner.Event {
+	return runner.Event{Kind: runner.WorldFailed, Phase: phase, Visit: c.ID.Visit, Attempt: c.ID.Attempt, Reason: runner.ReasonInfrastructure, Text: err.Error()}
+}
+
+// named starts a fact that answers a command.
+func (d *driver) named(c runner.Command, k runner.Kind) runner.Event {
+	e := runner.Event{Kind: k, Visit: c.ID.Visit, Attempt: c.ID.Attempt}
+	if c.ID.Phase >= 0 {
+		e.Phase = d.Graph.Phases[c.ID.Phase].Name
+	}
+	return e
+}
+
+func fileName(phase string, visit int, more string) string {
+	return fmt.Sprintf("%s@%d%s", phase, visit, more)
+}

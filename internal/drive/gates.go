@@ -1,0 +1,151 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+
+	"foundry/gates"
+	"foundry/graph"
+	"foundry/internal/workspace"
+	"foundry/runner"
+)
+
+// This file looks at what gates want looked at.
+
+// maxRead is how much of one file a gate reads, in bytes.
+const maxRead = 8 << 20
+
+// gates judges all gates of a phase, in order: all failures go back together.
+func (d *driver) gates(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
+	ph := &d.Graph.Phases[c.ID.Phase]
+	look := &looker{d: d, ctx: ctx, phase: ph, command: c, state: s}
+	for i, gate := range ph.Gates {
+		verdict, err := look.judge(i, gate)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			// A gate that cannot look has failed: it never shows a pass that it did not see.
+			verdict = gates.Verdict{Outcome: gates.Failed, Checks: []gates.Check{{Item: gate.Spec.Name, Note: err.Error()}}}
+		}
+		e := d.named(c, runner.GateChecked)
+		e.Gate, e.Outcome, e.Checks = gate.Spec.Name, verdict.Outcome.String(), verdict.Checks
+		send(e)
+	}
+}
+
+// looker looks at each thing once, however many gates want it.
+type looker struct {
+	d       *driver
+	ctx     context.Context
+	phase   *graph.Phase
+	command runner.Command
+	state   runner.State
+	changes *[]gates.Change
+	earlier *[]gates.Change
+}
+
+func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
+	envelope := runner.Envelope(l.state, l.command.ID.Phase)
+	ev := gates.Evidence{Envelope: envelope}
+	for _, claim := range l.phase.Envelope.Paths(envelope) {
+		ev.Claims = append(ev.Claims, gates.Claim{Field: claim.Field, Path: claim.Path, Planned: claim.Planned})
+	}
+	probe := gate.Spec.Probe(ev.Claims, envelope)
+	var err error
+	if len(probe.Paths) > 0 || len(probe.Read) > 0 {
+		ev.Files = l.files(probe)
+	}
+	if probe.Changes || probe.Earlier || probe.Sizes {
+		if ev.Changes, ev.Earlier, err = l.diffs(); err != nil {
+			return gates.Verdict{}, err
+		}
+	}
+	if probe.Run && gate.Command != nil {
+		if ev.Run, err = l.run(i, gate); err != nil {
+			return gates.Verdict{}, err
+		}
+	}
+	if c := runner.Ended(l.state, l.command.ID.Phase); probe.Run && gate.Command == nil && c != nil {
+		ev.Run = &gates.Run{Exit: c.Exit, Passed: c.Exit == 0, Output: c.Output, Millis: c.Millis, TimedOut: c.Timeout}
+	}
+	return runner.JudgeGate(l.d.Graph, l.state, l.command.ID.Phase, gate, ev), nil
+}
+
+func (l *looker) files(p gates.Probe) map[string]gates.File {
+	out := map[string]gates.File{}
+	for path, f := range l.d.Tree.Files(append(append([]string{}, p.Paths...), p.Read...), maxRead) {
+		out[path] = gates.File{Exists: f.Exists, Type: f.Type, Size: f.Size, Problem: f.Problem, Data: f.Data, Truncated: f.Truncated}
+	}
+	return out
+}
+
+// diffs are what this visit changed, and what the run changed since the branch point.
+func (l *looker) diffs() (now, earlier []gates.Change, err error) {
+	if l.changes == nil {
+		start, err := l.d.startOf(l.ctx, l.command)
+		if err != nil {
+			return nil, nil, err
+		}
+		end, err := l.d.endOf(l.ctx, l.command)
+		if err != nil {
+			return nil, nil, err
+		}
+		changes, err := l.between(start.Tree, end)
+		if err != nil {
+			return nil, nil, err
+		}
+		base := l.state.View().Info.BranchPoint
+		if base == "" {
+			base = start.Tree
+		}
+		before, err := l.between(base, end)
+		if err != nil {
+			return nil, nil, err
+		}
+		l.changes, l.earlier = &changes, &before
+	}
+	return *l.changes, *l.earlier, nil
+}
+
+func (l *looker) between(from, to string) ([]gates.Change, error) {
+	list, err := l.d.Tree.Changes(l.ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("comparing trees: %w", err)
+	}
+	kinds := map[workspace.ChangeKind]gates.ChangeKind{workspace.Created: gates.Created, workspace.Modified: gates.Modified, workspace.Deleted: gates.Deleted,
+		workspace.Renamed: gates.Renamed, workspace.TypeChanged: gates.TypeChanged, workspace.ModeChanged: gates.ModeChanged}
+	out := []gates.Change{}
+	for _, c := range list {
+		out = append(out, gates.Change{Path: c.Path, From: c.From, Kind: kinds[c.Kind], EOLOnly: c.EOLOnly, Added: c.Added, Removed: c.Removed})
+	}
+	return out, nil
+}
+
+// run runs a gate's own command.
+func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
+	d := l.d
+	st, err := runner.ResolveCommand(d.Graph, l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state, -1))
+	if err != nil {
+		return nil, err
+	}
+	id := l.command.ID
+	log := fileName(l.phase.Name, id.Visit, fmt.Sprintf(".%d.gate%d.log", id.Attempt, i+1))
+	r, _, err := d.launch(l.ctx, st, gate.Command.Script.Label, log, gate.Command.Timeout)
+	if err != nil {
+		return &gates.Run{Exit: -1, Failed: err.Error()}, nil
+	}
+	return &gates.Run{Exit: r.Exit, Passed: passes(gate.Command, r), Output: r.Output, Millis: r.Millis, TimedOut: r.Timeout}, nil
+}
+
+// endOf is the tree after the visit's boundary was checked.
+func (d *driver) endOf(ctx context.Context, c runner.Command) (string, error) {
+	d.snapMu.Lock()
+	tree, ok := d.ends[visitKey{c.ID.Phase, c.ID.Visit}]
+	d.snapMu.Unlock()
+	if ok {
+		return tree, nil
+	}
+	now, err := d.Tree.Snapshot(ctx)
+	return now.Tree, err
+}

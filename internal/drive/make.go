@@ -1,0 +1,126 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"foundry/graph"
+	"foundry/internal/journal"
+	"foundry/internal/process"
+	"foundry/internal/workspace"
+	"foundry/runner"
+)
+
+// setupTimeout bounds one setup command.
+const setupTimeout = 15 * time.Minute
+
+// Workspace makes the workspace that a run's graph asks for: the checkout itself, or a fresh worktree from
+// the branch point, with what has to be copied and linked, and its setup done. note takes what is for the
+// record. When it fails half-way, what it made is left for `discard`, with the reason.
+func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info runner.RunInfo, environ []string, guard *process.Guard) func(context.Context, func(runner.Event)) (*workspace.Tree, error) {
+	return func(ctx context.Context, note func(runner.Event)) (*workspace.Tree, error) {
+		if g.Isolation == graph.Checkout {
+			return repo.Checkout(ctx, info.ID)
+		}
+		tree, err := repo.AddWorktree(ctx, spec(g, info))
+		if err != nil {
+			return nil, fmt.Errorf("making the worktree: %w", err)
+		}
+		tree.Watch(append(append([]string{}, g.Project.Copy...), protectedGlobs(g)...))
+		if err := tree.Prepare(ctx, g.Project.Copy, g.Project.Link); err != nil {
+			return nil, fmt.Errorf("copying into the worktree: %w", err)
+		}
+		for i, script := range g.Project.Setup {
+			if err := setup(ctx, g, rec, tree, info, environ, guard, i, script, note); err != nil {
+				return nil, err
+			}
+		}
+		if err := tree.Baseline(ctx); err != nil {
+			return nil, fmt.Errorf("looking over the fresh worktree: %w", err)
+		}
+		return tree, nil
+	}
+}
+
+// Reopen opens the workspace that a run already has.
+func Reopen(ctx context.Context, g *graph.Graph, repo *workspace.Repo, info runner.RunInfo) (*workspace.Tree, error) {
+	if g.Isolation == graph.Checkout {
+		return repo.Checkout(ctx, info.ID)
+	}
+	tree, err := repo.OpenWorktree(ctx, spec(g, info))
+	if err != nil {
+		return nil, fmt.Errorf("opening the run's worktree: %w", err)
+	}
+	tree.Watch(append(append([]string{}, g.Project.Copy...), protectedGlobs(g)...))
+	return tree, nil
+}
+
+func spec(g *graph.Graph, info runner.RunInfo) workspace.WorktreeSpec {
+	return workspace.WorktreeSpec{Run: info.ID, Commit: info.BranchPoint, Branch: info.Branch, Detached: g.Isolation == graph.Detached, Scratch: g.Project.Scratch}
+}
+
+// protectedGlobs are the globs whose ignored files are compared by content too.
+func protectedGlobs(g *graph.Graph) []string {
+	var out []string
+	for i := range g.Phases {
+		for _, r := range g.Phases[i].Boundary.Protect {
+			out = append(out, r.Glob)
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return out
+}
+
+// setup runs one setup command in the fresh worktree. Its failure is the run's, with the log kept.
+func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *workspace.Tree, info runner.RunInfo, environ []string, guard *process.Guard, i int, script graph.Script, note func(runner.Event)) error {
+	rel, full, err := rec.LogPath(fmt.Sprintf("logs/setup.%d.log", i+1))
+	if err != nil {
+		return fmt.Errorf("opening the log of the setup: %w", err)
+	}
+	var argv []string
+	for _, t := range script.Argv {
+		text, _ := t.Literal()
+		argv = append(argv, text)
+	}
+	env := append(append([]string{}, environ...), "FOUNDRY_RUN_ID="+info.ID)
+	for _, v := range g.Project.Env {
+		if text, ok := v.Value.Literal(); ok {
+			env = append(env, v.Name+"="+text)
+		}
+	}
+	r := process.Run(ctx, process.Spec{Argv: argv, Shell: script.Shell, Dir: tree.Dir(), Env: env, LogPath: full, LogLimit: g.Project.Keep.LogBytes, Timeout: setupTimeout, Guard: guard})
+	e := runner.Event{Kind: runner.SetupRan, File: rel, Result: &runner.CommandResult{Command: script.Label, Exit: r.Exit, Signal: r.Signal,
+		Timeout: r.Reason == process.TimedOut, Output: r.Tail, Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}}
+	note(e)
+	switch {
+	case r.Err != nil:
+		return fmt.Errorf("setup command %q could not be started: %w", script.Label, r.Err)
+	case r.Reason == process.TimedOut:
+		return fmt.Errorf("setup command %q ran into its limit of %s; its log is %s", script.Label, setupTimeout, filepath.Join(rec.Dir(), rel))
+	case !r.OK():
+		return fmt.Errorf("setup command %q ended with exit %d; its log is %s", script.Label, r.Exit, filepath.Join(rec.Dir(), rel))
+	}
+	return nil
+}
+
+// Problem is something that keeps a run from starting, with its fix.
+type Problem struct {
+	Text string
+	Fix  string
+}
+
+// Problems is what preflight found.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	var lines []string
+	for _, one := range p {
+		lines = append(lines, one.Text)
+	}
+	return strings.Join(lines, "; ")
+}

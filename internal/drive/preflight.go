@@ -1,0 +1,130 @@
+package drive
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"foundry/graph"
+	"foundry/internal/harness"
+	"foundry/runner"
+)
+
+// Preflight looks, before a token is spent, for what would keep a run from being carried out: parameters, the
+// request, programs, harnesses, limits. It starts nothing. root is the directory that relative programs are
+// looked for in.
+func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
+	var out Problems
+	add := func(fix, format string, args ...any) {
+		out = append(out, Problem{Text: fmt.Sprintf(format, args...), Fix: fix})
+	}
+	if g.NeedRequest && strings.TrimSpace(info.Request) == "" {
+		add(fmt.Sprintf("foundry up %s \"what is to be done\"", g.Pipeline), "pipeline %s needs a request", g.Pipeline)
+	}
+	if g.NoRequest && info.Request != "" {
+		add("foundry up "+g.Pipeline, "pipeline %s takes no request", g.Pipeline)
+	}
+	for _, name := range []string{info.From, info.Until} {
+		if _, ok := g.Lookup(name); name != "" && !ok {
+			add("foundry graph "+g.Pipeline, "pipeline %s has no phase %q", g.Pipeline, name)
+		}
+	}
+	out = append(out, agentProblems(g, root)...)
+	seen := map[string]bool{}
+	for i := range g.Phases {
+		ph := &g.Phases[i]
+		if ph.Kind == graph.Code {
+			out = append(out, programProblem(ph.Script, filepath.Join(root, ph.Dir), ph.Span.Position().Line, seen)...)
+		}
+		for _, gate := range ph.Gates {
+			if gate.Command != nil {
+				out = append(out, programProblem(gate.Command.Script, filepath.Join(root, gate.Command.Dir), ph.Span.Position().Line, seen)...)
+			}
+		}
+	}
+	return out
+}
+
+// agentProblems asks each harness that the graph can reach whether it could start.
+func agentProblems(g *graph.Graph, root string) Problems {
+	var out Problems
+	used := map[int]bool{}
+	for i := range g.Phases {
+		if g.Phases[i].Kind == graph.AgentWork {
+			used[g.Phases[i].Agent] = true
+			for _, f := range g.Agents[g.Phases[i].Agent].Fallback {
+				used[f] = true
+			}
+		}
+	}
+	for i := range g.Agents {
+		agent := &g.Agents[i]
+		if !used[i] {
+			continue
+		}
+		if agent.Harness == "" {
+			out = append(out, Problem{Text: fmt.Sprintf("agent %s has no harness", agent.Name),
+				Fix: "set project.harness, or agents." + agent.Name + ".harness: `harness: command` with `argv: [./agent.sh]` runs any program; `foundry init` writes it for you"})
+			continue
+		}
+		info, ok := harness.Find(agent.Harness)
+		h, err := harness.Built(agent.Harness)
+		if !ok || err != nil {
+			out = append(out, Problem{Text: fmt.Sprintf("agent %s: %v", agent.Name, err), Fix: "use harness: command with an argv that starts your agent"})
+			continue
+		}
+		if g.Limits.Cost > 0 && !info.ReportsCost {
+			out = append(out, Problem{Text: fmt.Sprintf("a cost limit cannot be kept: harness %s of agent %s does not report what it costs", agent.Harness, agent.Name),
+				Fix: "use limits.turns or limits.time, or another harness"})
+		}
+		if err := h.Preflight(harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model, Dir: root}); err != nil {
+			out = append(out, Problem{Text: fmt.Sprintf("agent %s: %v", agent.Name, err), Fix: "install the program, or change agents." + agent.Name + ".argv"})
+		}
+	}
+	return out
+}
+
+// programProblem says when the program of an argv, or the first word of a plain shell text, is not there.
+// Text that only a shell can read is left to the shell.
+func programProblem(s graph.Script, dir string, line int, seen map[string]bool) Problems {
+	word := ""
+	if len(s.Argv) > 0 {
+		word, _ = s.Argv[0].Literal()
+	} else if first, _, _ := strings.Cut(strings.TrimSpace(s.Shell), " "); !strings.ContainsAny(first, "=$`'\"(){}[]<>|&;*?!~#\\\n") {
+		word = first
+	}
+	if word == "" || seen[dir+"\x00"+word] || shellWord(word) {
+		return nil
+	}
+	seen[dir+"\x00"+word] = true
+	if strings.Contains(word, "/") {
+		path := word
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return Problems{{Text: fmt.Sprintf("line %d: %s is not there", line, word), Fix: "make the file, or change the command"}}
+		case info.Mode()&0o111 == 0:
+			return Problems{{Text: fmt.Sprintf("line %d: %s is not executable", line, word), Fix: "chmod +x " + word}}
+		}
+		return nil
+	}
+	if _, err := exec.LookPath(word); err != nil {
+		return Problems{{Text: fmt.Sprintf("line %d: program %q is not in PATH", line, word), Fix: "install it, or change the command"}}
+	}
+	return nil
+}
+
+// shellWord says whether a first word is the shell's own.
+func shellWord(w string) bool {
+	switch w {
+	case "test", "[", ":", ".", "cd", "echo", "exit", "export", "set", "unset", "eval", "exec", "if", "for", "while", "until", "case", "trap", "true", "false",
+		"printf", "read", "source", "ulimit", "umask", "wait", "command", "type", "!", "{":
+		return true
+	}
+	return false
+}

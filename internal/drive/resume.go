@@ -1,0 +1,96 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+
+	"foundry/graph"
+	"foundry/runner"
+)
+
+// This file makes the workspace of a run that is resumed fit for what is outstanding.
+
+// putBack looks at the workspace before a resume. What an unfinished turn or command had changed is kept
+// under a ref, and the workspace goes back to where that turn or command began. A run that was at rest keeps
+// what a person changed meanwhile: it is recorded, and voids what saw the old tree.
+func (d *driver) putBack(ctx context.Context) error {
+	if d.Tree == nil {
+		return nil
+	}
+	if err := d.Tree.Verify(ctx); err != nil {
+		return fmt.Errorf("looking at the run's workspace: %w", err)
+	}
+	v := d.state.View()
+	cut := false
+	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
+		if c.ID.Kind != runner.SendTurn && c.ID.Kind != runner.StartCommand {
+			continue
+		}
+		cut = true
+		if err := d.undoUnfinished(ctx, c); err != nil {
+			return err
+		}
+	}
+	if cut || v.Tree == "" || v.Tree == runner.UnknownTree {
+		return nil
+	}
+	if v.Status != runner.RunWaiting && v.Status != runner.RunPaused {
+		return nil
+	}
+	now, err := d.Tree.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("looking at the run's workspace: %w", err)
+	}
+	if now.Tree == v.Tree {
+		return nil
+	}
+	changes, err := d.Tree.Changes(ctx, v.Tree, now.Tree)
+	if err != nil {
+		return fmt.Errorf("comparing the run's workspace with its last snapshot: %w", err)
+	}
+	d.take(ctx, runner.Event{Kind: runner.WorkspaceEdited, Tree: now.Tree, Ref: now.Ref, Changed: changedPaths(changes)})
+	return d.err
+}
+
+// interrupted is the state as its process left it: an interruption holds everything back, a resume does not.
+func (d *driver) interrupted() runner.State {
+	s, _, err := runner.Step(d.Graph, d.state, runner.Event{Kind: runner.RunResumed})
+	if err != nil {
+		return d.state
+	}
+	return s
+}
+
+// undoUnfinished keeps what a cut-off turn or command had changed, and goes back to the newest snapshot of
+// its visit. A phase without one is left as it is: nobody bounds it.
+func (d *driver) undoUnfinished(ctx context.Context, c runner.Command) error {
+	name := d.Graph.Phases[c.ID.Phase].Name
+	ref := ""
+	for _, e := range d.Record.Events() {
+		if e.Phase == name && e.Visit == c.ID.Visit && e.Ref != "" && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked) {
+			ref = e.Ref
+		}
+	}
+	if ref == "" {
+		return nil
+	}
+	to, err := d.Tree.Reload(ctx, ref)
+	if err != nil {
+		return fmt.Errorf("finding the snapshot from before %s: %w", name, err)
+	}
+	now, err := d.Tree.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("keeping what %s had changed: %w", name, err)
+	}
+	if now.Tree == to.Tree || d.Graph.Isolation == graph.Checkout {
+		return nil
+	}
+	if err := d.append(runner.Event{Kind: runner.Warned, Phase: name, Visit: c.ID.Visit, Ref: now.Ref, Tree: now.Tree,
+		Text: fmt.Sprintf("%s was cut off; what it had changed is kept at %s and undone in the workspace", name, now.Ref)}); err != nil {
+		return err
+	}
+	if err := d.Tree.Restore(ctx, to); err != nil {
+		return fmt.Errorf("going back to before %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"foundry/graph"
+	"foundry/internal/journal"
+	"foundry/internal/workspace"
+	"foundry/runner"
+)
+
+// Settlement says what became of an ended run's work.
+type Settlement struct {
+	Merged   string   // the commit that base is at now; "" when nothing was merged
+	Files    []string // that the merge changed
+	Checkout string   // the directory that was updated with it
+	Kept     bool     // worktree and branch are still there
+	Why      string   // why they were kept, or what was done
+	Hint     string   // what to do about it
+	Notes    []string
+}
+
+// Scene is what landing a run needs of it.
+type Scene struct {
+	Graph  *graph.Graph // nil when the verb does not compile the pipeline
+	Repo   *workspace.Repo
+	Record *journal.Record
+	Append func(...runner.Event) error
+}
+
+// Settle does what the pipeline says about an ended run: merge it, keep it, or take its worktree away. It is
+// called once, when the verdict is in the log.
+func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
+	out := Settlement{Kept: true}
+	g, accepted := sc.Graph, v.Status == runner.RunAccepted
+	switch {
+	case g.Isolation == graph.Checkout:
+		out.Kept, out.Why = false, "the run worked in the checkout; its changes are there"
+	case g.Isolation == graph.Detached && accepted:
+		if err := sc.Repo.RemoveWorktree(ctx, v.Info.ID, g.Project.Scratch); err != nil {
+			out.Why, out.Hint = "the worktree was kept: "+err.Error(), hintOf(err)
+			break
+		}
+		out.Kept, out.Why = false, "the worktree was taken away; the pipeline has no branch"
+	case !accepted:
+		out.Why = "worktree and branch are kept"
+	case g.Merge == graph.MergeNever:
+		out.Why = "kept: the policy is merge: never"
+	case g.Merge == graph.MergeAsk:
+		out.Why, out.Hint = "kept: the policy is merge: ask", "foundry merge "+v.Info.ID
+	case v.Info.Base == "":
+		out.Why, out.Hint = "kept: the run did not start from a branch, so there is nothing to merge into", "git merge "+v.Info.Branch
+	default:
+		if later := changedAfterVerdict(g, sc.Record.Events()); len(later) > 0 {
+			out.Why = "kept: " + strings.Join(later, ", ") + " changed after the last verdict, so merge: auto became ask"
+			out.Hint = "foundry diff " + v.Info.ID + ", then foundry merge " + v.Info.ID
+			break
+		}
+		landed, err := Land(ctx, sc, v.Info, false)
+		if err != nil {
+			return out, err
+		}
+		out = landed
+	}
+	return out, sc.Append(runner.Event{Kind: runner.RunSettled, Text: out.Why, Hint: out.Hint, Commit: out.Merged})
+}
+
+// Land merges an accepted run into its base, proves it by content, and only then takes worktree and branch
+// away. It is the one place that records a landing. A refusal touches nothing and is no error: the
+// settlement says why. anyway lands the work of a run that was not accepted, which only a person may ask for.
+func Land(ctx context.Context, sc Scene, info *runner.RunInfo, anyway bool) (Settlement, error) {
+	out := Settlement{Kept: true}
+	tree := judged(sc.Record.Events())
+	if tree == "" && !anyway {
+		out.Why = "the run was not accepted"
+		return out, nil
+	}
+	if err := sc.Record.Sync(); err != nil {
+		return out, err
+	}
+	res, err := sc.Repo.Merge(ctx, workspace.MergeSpec{Run: info.ID, Branch: info.Branch, Base: info.Base, BranchPoint: info.BranchPoint, Tree: tree, Message: landMessage(info)})
+	var blocked *workspace.BlockedError
+	switch {
+	case errors.As(err, &blocked):
+		out.Why, out.Hint = "not merged: "+blocked.Error(), blocked.Hint
+		return out, nil
+	case err != nil:
+		return out, fmt.Errorf("merging %s into %s: %w", info.Branch, info.Base, err)
+	}
+	out.Merged, out.Files, out.Checkout, out.Notes = res.Commit, res.Files, res.Checkout, res.Notes
+	if err := sc.Append(runner.Event{Kind: runner.RunMerged, Commit: res.Commit, Target: info.Base, Changed: res.Files}); err != nil {
+		return out, err
+	}
+	if err := sc.Record.Sync(); err != nil {
+		return out, err
+	}
+	out.Why = fmt.Sprintf("merged into %s", info.Base)
+	if err := tidy(ctx, sc, info, res.Commit); err != nil {
+		out.Notes, out.Hint = append(out.Notes, "merged, but the worktree was kept: "+err.Error()), hintOf(err)
+		return out, nil
+	}
+	out.Kept = false
+	return out, nil
+}
+
+// tidy takes a landed run's worktree and branch away.
+func tidy(ctx context.Context, sc Scene, info *runner.RunInfo, landed string) error {
+	if err := sc.Repo.RemoveWorktree(ctx, info.ID, scratchOf(sc.Graph)); err != nil {
+		return err
+	}
+	return sc.Repo.DeleteBranch(ctx, info.Branch, landed)
+}
+
+func scratchOf(g *graph.Graph) []string {
+	if g == nil {
+		return nil
+	}
+	return g.Project.Scratch
+}
+
+// judged is the tree that acceptance was given for, "" when the newest verdict is none.
+func judged(events []runner.Event) string {
+	tree := ""
+	for _, e := range events {
+		if e.Kind == runner.RunEnded {
+			tree = ""
+			if e.Status == runner.RunAccepted.String() {
+				tree = e.Tree
+			}
+		}
+	}
+	return tree
+}
+
+func landMessage(info *runner.RunInfo) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(info.Request), "\n")
+	if first == "" {
+		first = "foundry: " + info.Pipeline
+	}
+	return first + "\n\nFoundry-Run: " + info.ID
+}
+
+func hintOf(err error) string {
+	var blocked *workspace.BlockedError
+	if errors.As(err, &blocked) {
+		return blocked.Hint
+	}
+	return ""
+}
+
+// changedAfterVerdict names the phases without declared `writes` that changed something after the newest
+// review, answer or command that acceptance names.
+func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
+	var later []string
+	for _, e := range events {
+		id, ok := g.Lookup(e.Phase)
+		if !ok {
+			continue
+		}
+		ph := &g.Phases[id]
+		judge := ph.Kind == graph.Ask || (ph.Kind == graph.AgentWork && ph.Envelope.Approves()) || (ph.Kind == graph.Code && ph.Named)
+		switch {
+		case e.Kind == runner.PhaseEnded && judge:
+			later = nil
+		case e.Kind == runner.BoundaryChecked && ph.Kind == graph.AgentWork && !ph.Declared && len(e.Changed) > 0:
+			later = append(later, ph.Name)
+		}
+	}
+	return later
+}
+
+// Discard drops a run's worktree and branch. What was committed, and every snapshot, stays reachable under
+// refs/foundry until it is pruned. Ignored files that were made since setup keep it, unless force is given.
+func Discard(ctx context.Context, sc Scene, info *runner.RunInfo, force bool) (Settlement, error) {
+	out := Settlement{}
+	if err := sc.Record.Sync(); err != nil {
+		return out, err
+	}
+	ref, err := sc.Repo.Discard(ctx, workspace.DiscardSpec{Run: info.ID, Branch: info.Branch, Scratch: scratchOf(sc.Graph), Force: force})
+	var blocked *workspace.BlockedError
+	switch {
+	case errors.As(err, &blocked):
+		out.Kept, out.Why, out.Hint = true, blocked.Error(), blocked.Hint
+		return out, nil
+	case err != nil:
+		return out, fmt.Errorf("discarding %s: %w", info.ID, err)
+	}
+	out.Why = "discarded"
+	if ref != "" {
+		out.Why += "; its commits can still be found at " + ref
+	}
+	return out, sc.Append(runner.Event{Kind: runner.RunDiscarded, Ref: ref})
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"foundry": main})
+}
+
+// TestScripts runs what a user can type. Each script has a home of its own with a git identity, and sees
+// nothing of the configuration of whoever runs the tests. $BARE is a directory with the program, git and sh
+// alone, for scripts in which no other program may be found.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE") != "",
+		Setup:               isolate,
+	})
+}
+
+func isolate(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, ".home")
+	bare := filepath.Join(home, "bin")
+	if err := os.MkdirAll(bare, 0o755); err != nil {
+		return err
+	}
+	config := "[user]\n\tname = Tester\n\temail = tester@example.com\n[init]\n\tdefaultBranch = main\n[commit]\n\tgpgSign = false\n"
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o644); err != nil {
+		return err
+	}
+	env.Setenv("HOME", home)
+	env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
+	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir))
+	env.Setenv("TERM", "dumb")
+	for _, name := range []string{"git", "sh", "cat", "rm"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(path, filepath.Join(bare, name)); err != nil {
+			return err
+		}
+	}
+	foundry := filepath.Join(filepath.SplitList(env.Getenv("PATH"))[0], "foundry")
+	if err := os.Symlink(foundry, filepath.Join(bare, "foundry")); err != nil {
+		return err
+	}
+	env.Setenv("BARE", bare)
+	return nil
+}
