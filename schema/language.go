@@ -5,6 +5,7 @@ package schema
 
 import (
 	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -202,7 +203,7 @@ func readVersion(d *decoder, _ *Key, v value, doc *Document) {
 func (d *decoder) command(name Text, v value) Command {
 	c := Command{Name: name}
 	if v.node.Kind == yaml.MappingNode {
-		if strings := d.src.Text[d.properties(v.node).start:]; len(strings) > 1 && strings[:2] == "{{" {
+		if strings.HasPrefix(d.src.Text[d.properties(v.node).start:], "{{") {
 			d.wrongType(v, "a command")
 			return c
 		}
@@ -269,10 +270,6 @@ func (d *decoder) gate(v value) (Gate, bool) {
 				Notef(g.Kind.Span(), "the first is here").Hintf("write an entry of its own for each gate")
 		default:
 			g.Kind = d.keyText(e)
-			e.name = "an argument of " + e.name
-			if code := e.key.Value == "check" || e.key.Value == "command_passes"; code {
-				e.value.name = e.key.Value
-			}
 			g.Args = d.data(e.value)
 			if isNull(e.node) {
 				d.report(e.via, diag.WrongType, d.spanOf(e.key), "gate %q has no arguments after the colon", g.Kind.Value).Hintf("write %s alone if it takes none", g.Kind.Value)

@@ -32,7 +32,7 @@ func (d *decoder) text(v value) (Text, bool) {
 
 // code are the keys whose text is a rule, an expression or a command: an open quote or bracket before a
 // comment shows that the comment was not meant.
-var code = map[string]bool{"when": true, "accept": true, "expr": true, "route": true, "run": true, "argv": true, "setup": true, "command_passes": true}
+var code = map[string]bool{"when": true, "accept": true, "expr": true, "check": true, "route": true, "run": true, "argv": true, "setup": true, "command_passes": true}
 
 // cut reports a plain text that a # behind it cut short.
 func (d *decoder) cut(v value, f diag.Fragment, w written) {
