@@ -19,12 +19,29 @@ type habit struct {
 var keyHead = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*:([ \t]+|$)`)
 
 // habit looks at one line of the file.
-func (d *decoder) habit(line int, c string) (habit, bool) {
+func (d *decoder) habit(line int) (habit, bool) {
 	text, start := d.line(line)
 	rest := strings.TrimLeft(text, " \t")
 	if i := strings.IndexByte(text[:len(text)-len(rest)], '\t'); i >= 0 && rest != "" && !strings.HasPrefix(rest, "#") {
 		return habit{diag.YAMLSyntax, start + i, start + i + 1, "a tab in the indentation, where YAML takes only blanks", "indent with blanks"}, true
 	}
+	l := d.look(line)
+	return l.value(l.text, l.at, false)
+}
+
+// openQuote looks for a value that begins with a quote which its line does not close.
+func (d *decoder) openQuote(line int) (habit, bool) {
+	l := d.look(line)
+	if l.text == "" || l.text[0] != '"' && l.text[0] != '\'' || closing(l.text) >= 0 {
+		return habit{}, false
+	}
+	return habit{diag.YAMLSyntax, l.at, l.at + 1, "the quote that opens here is not closed on its line", "close the quote"}, true
+}
+
+// look finds the value of a line, behind its indentation, dashes and key.
+func (d *decoder) look(line int) look {
+	text, start := d.line(line)
+	rest := strings.TrimLeft(text, " \t")
 	for strings.HasPrefix(rest, "- ") {
 		rest = strings.TrimLeft(rest[2:], " ")
 	}
@@ -32,8 +49,7 @@ func (d *decoder) habit(line int, c string) (habit, bool) {
 	if m := keyHead.FindString(rest); m != "" {
 		key, rest = strings.TrimRight(m, " \t"), rest[len(m):]
 	}
-	l := look{text: rest, at: start + len(text) - len(rest), key: key, complaint: c}
-	return l.value(rest, l.at, false)
+	return look{text: rest, at: start + len(text) - len(rest), key: key}
 }
 
 // line is the text of a line without a byte order mark, and where it begins.
@@ -43,10 +59,9 @@ func (d *decoder) line(n int) (string, int) {
 
 // look is the line under inspection from its value on.
 type look struct {
-	text      string
-	at        int
-	key       string
-	complaint string
+	text string
+	at   int
+	key  string // with its colon, "" in a list
 }
 
 // whole is the value with the quotes it needs, behind its key.
@@ -169,7 +184,8 @@ func closing(v string) int {
 
 // brackets looks at a flow collection: at its entries, and at what stands behind it.
 func (l look) brackets(v string, at int) (habit, bool) {
-	depth, item := 0, 0 // item: where the current entry began
+	var open []byte
+	item := 0 // where the current entry began
 	for i := 0; i < len(v); i++ {
 		switch c := v[i]; {
 		case (c == '"' || c == '\'') && strings.TrimSpace(v[item:i]) == "":
@@ -191,18 +207,24 @@ func (l look) brackets(v string, at int) (habit, bool) {
 			if c == '?' {
 				continue
 			}
-			if depth > 0 && strings.HasPrefix(v[i:], "{{") {
+			if len(open) > 0 && strings.HasPrefix(v[i:], "{{") {
 				return l.value(v[i:], at+i, true)
 			}
-			depth++
+			open = append(open, c+2) // the closing bracket of its kind
 			item = i + 1
 		case c == ']' || c == '}':
-			depth--
+			if open[len(open)-1] != c {
+				return habit{diag.YAMLSyntax, at + i, at + i + 1, "a closing bracket that nothing opened", "remove it"}, true
+			}
+			open = open[:len(open)-1]
 			item = i + 1
-			if depth == 0 {
+			if len(open) == 0 {
 				rest := strings.TrimLeft(v[i+1:], " \t")
 				if rest == "" || rest[0] == '#' || rest[0] == ':' {
 					return habit{}, false
+				}
+				if strings.Trim(cutComment(rest), "]}") == "" {
+					return habit{diag.YAMLSyntax, at + len(v) - len(rest), at + len(v) - len(rest) + 1, "a closing bracket that nothing opened", "remove it"}, true
 				}
 				return habit{diag.YAMLFlow, at, at + 1, "a value that begins with " + v[:1] + " ends at the closing bracket", "quote the whole text: " + l.whole()}, true
 			}

@@ -101,7 +101,11 @@ func (d *decoder) explain(line, at int, c string) *diag.Diagnostic {
 		if k < line && strings.TrimSpace(d.src.Line(line)) != "" && !strings.Contains(c, "expected") && !strings.Contains(c, "mapping values") {
 			break
 		}
-		if h, ok := d.habit(k, c); ok {
+		h, ok := d.habit(k)
+		if !ok && k < line {
+			h, ok = d.openQuote(k)
+		}
+		if ok {
 			return d.list.Report(h.rule, diag.Span{Source: d.src, Start: h.from, End: h.to}, "%s", h.message).Hintf("%s", h.hint)
 		}
 	}
@@ -187,7 +191,7 @@ func plainWords(c string) (message, hint string) {
 	case has("did not find expected node content"):
 		return "a value or a closing bracket is missing", "close every [ and {"
 	case has("did not find expected '-' indicator"):
-		return "this line belongs neither to the list above nor to what is around it", "indent every - of a list alike"
+		return "this line belongs neither to the list above nor to what is around it", "indent the keys of a mapping alike, and every - of a list alike"
 	case has("did not find expected key"):
 		return "this line does not fit the mapping it stands in", "indent the keys of a mapping alike, and quote a value that goes on after its closing quote or bracket"
 	case has("could not find expected ':'"):

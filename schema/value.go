@@ -134,7 +134,11 @@ func (d *decoder) entry(k, val *yaml.Node, v value) (entry, bool) {
 	case k.Kind == gone:
 		return entry{}, false
 	case k.Kind != yaml.ScalarNode:
-		d.braces(value{node: k, name: v.name, at: v.at, via: through}, "a word as key")
+		if at := d.properties(k).start; strings.HasPrefix(d.src.Text[at:], "{{") {
+			d.braces(value{node: k, name: v.name, at: v.at, via: through}, "a key")
+		} else {
+			d.report(through, diag.WrongType, d.opening(k), "a key is a word, not a %s", shape(k))
+		}
 		return entry{}, false
 	case d.tagged(value{node: k, name: v.name, at: v.at, via: through}):
 		return entry{}, false
@@ -262,7 +266,7 @@ func (d *decoder) braces(v value, want string) {
 	n := v.node
 	at := d.properties(n).start
 	if n.Style&yaml.FlowStyle != 0 && strings.HasPrefix(d.src.Text[at:], "{{") {
-		rest := d.restOfLine(at, n)
+		rest := d.src.Text[at:d.end(n)]
 		d.report(v.via, diag.YAMLBraces, diag.Span{Source: d.src, Start: at, End: at + 2}, "%s begins with {{, which is a mapping to YAML", v.label()).
 			Hintf("quote the text: %s", quote(rest))
 		return
