@@ -15,7 +15,8 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs what a user can type. Each script has a home of its own with a git identity, and sees
 // nothing of the configuration of whoever runs the tests. $BARE is a directory with the program, git and sh
-// alone, for scripts in which no other program may be found.
+// alone, for scripts in which no other program may be found;
+// $TOP is the top of this repository.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -41,6 +42,11 @@ func isolate(env *testscript.Env) error {
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir))
 	env.Setenv("TERM", "dumb")
+	top, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	env.Setenv("TOP", top)
 	for _, name := range []string{"git", "sh", "cat", "rm"} {
 		path, err := exec.LookPath(name)
 		if err != nil {

@@ -63,6 +63,12 @@ func arrange(args []string, globals []cli.Flag, verbs []verb) (commandLine, erro
 		case arg == "--":
 			a.operands = append(a.operands, args[i+1:]...)
 			i = len(args)
+		case arg == "--version" && a.line.verb == nil:
+			v, err := findVerb("version", verbs)
+			if err != nil {
+				return a.line, err
+			}
+			a.line.verb, a.own = v, tableOf(v.Flags)
 		case len(arg) > 1 && arg[0] == '-':
 			n, err := a.flag(arg, args[i+1:])
 			if err != nil {

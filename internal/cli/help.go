@@ -23,7 +23,7 @@ func mainHelp(verbs []verb, globals []cli.Flag) string {
 	}
 	writeRows(&b, append(rows, [2]string{"help COMMAND", "the flags and examples of a command"}))
 	b.WriteString("\nflags (before or after the command; `--` ends them):\n")
-	writeRows(&b, append(flagRows(globals), [2]string{"-h, --help", "show this help, or that of a command"}))
+	writeRows(&b, append(flagRows(globals), [2]string{"-h, --help", "show this help, or that of a command"}, [2]string{"--version", "the same as the command version"}))
 	b.WriteString("\nexit codes:\n")
 	writeRows(&b, exitRows(Done, Refused, Usage, Failed, Parked, OverBudget, Interrupted))
 	b.WriteString("\nThe pipeline file is foundry.yaml (or foundry.yml), found by walking up to the root of the repository.\n")

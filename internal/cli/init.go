@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -321,16 +324,23 @@ func flowList(list []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
+// plainText is what needs no quotes, as far as its letters go: it begins with a letter, a path or an option.
+var plainText = regexp.MustCompile(`^(?:[A-Za-z]|\./|--?[A-Za-z])[A-Za-z0-9./_-]*(?: [A-Za-z0-9./_-]+)*$`)
+
 // scalar writes a text as YAML: plain when nothing in it means anything to YAML, else in double quotes.
 func scalar(text string) string {
-	plain := text != "" && text[0] >= '.' && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ./_-") == "" &&
-		text == strings.TrimSpace(text) && strings.ContainsAny(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	switch strings.ToLower(text) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-		plain = false
+		return strconv.Quote(text)
 	}
-	if plain && (text[0] < '0' || text[0] > '9') && !strings.ContainsAny(text, "\n\t") {
+	if plainText.MatchString(text) {
 		return text
 	}
-	return fmt.Sprintf("%q", text)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil {
+		panic("BUG: a text does not encode: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
