@@ -48,9 +48,17 @@ func (t *Tail) Write(p []byte) (int, error) {
 	t.total += int64(n)
 	for len(p) > 0 {
 		if t.state == text && len(t.part) == 0 {
-			if k := printable(p); k > 0 {
+			k := printable(p)
+			if k > 0 {
 				t.put(p[:k])
 				p = p[k:]
+			}
+			if len(p) > 0 && p[0] == '\n' { // most lines are nothing but text
+				t.endLine()
+				p = p[1:]
+				continue
+			}
+			if k > 0 {
 				continue
 			}
 		}
@@ -121,10 +129,7 @@ func (t *Tail) step(p []byte) int {
 	case '\r':
 		t.cr = true
 	case '\n':
-		t.cr = false
-		t.buf = append(t.buf, '\n')
-		t.line = len(t.buf)
-		t.trim()
+		t.endLine()
 	case '\t':
 		t.put(p[:1])
 	case '\b':
@@ -180,6 +185,13 @@ func (t *Tail) rune(p []byte) int {
 func (t *Tail) bad() {
 	t.invalid++
 	t.put([]byte("\uFFFD"))
+}
+
+func (t *Tail) endLine() {
+	t.cr = false
+	t.buf = append(t.buf, '\n')
+	t.line = len(t.buf)
+	t.trim()
 }
 
 // put appends text of the current line.
