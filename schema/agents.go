@@ -63,11 +63,15 @@ func (d *decoder) turn(v value) (ScriptTurn, bool) {
 	return t, ok
 }
 
-func readScriptFiles(d *decoder, _ *Key, v value, t *ScriptTurn) {
+func readScriptFiles(d *decoder, _ *Key, v value, t *ScriptTurn) { t.Files = d.files(v) }
+
+// files reads texts by path; null deletes a file.
+func (d *decoder) files(v value) []ScriptFile {
 	if v.node.Kind != yaml.MappingNode {
 		d.wrongType(v, "a mapping from paths to texts")
-		return
+		return nil
 	}
+	out := make([]ScriptFile, 0, len(v.node.Content)/2)
 	for _, e := range d.entries(v) {
 		f := ScriptFile{Path: d.keyText(e)}
 		if e.name == "" {
@@ -81,6 +85,7 @@ func readScriptFiles(d *decoder, _ *Key, v value, t *ScriptTurn) {
 			}
 			f.Text = text
 		}
-		t.Files = append(t.Files, f)
+		out = append(out, f)
 	}
+	return out
 }

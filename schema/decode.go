@@ -28,11 +28,11 @@ func Decode(src *diag.Source) (*Document, diag.List) {
 	return doc, d.finish()
 }
 
-// DecodeTests reads a file of pipeline tests, which has the one key `tests`, and returns its list as it stands.
-func DecodeTests(src *diag.Source) (Data, diag.List) {
+// DecodeTests reads a file of pipeline tests, which has the one key `tests`. What could not be read is left out.
+func DecodeTests(src *diag.Source) ([]Test, diag.List) {
 	d, root := open(src)
 	if root == nil {
-		return Data{}, d.finish()
+		return nil, d.finish()
 	}
 	d.lang = newLanguage()
 	var doc Document

@@ -118,7 +118,7 @@ pipelines:
       - {id: c, builtin: git_commit, message: m, env: {B: "2"}, <<: *base}
       - {id: d, command: short}
       - {id: e, ask: sure}
-tests: [{name: t}]
+tests: [{name: t, expect: {}}]
 `
 
 // decodeTour decodes the tour; its one finding is retries beside run, which the merge has.
@@ -190,7 +190,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 	// Explicit keys beat merged ones, and of a list of merged mappings the earlier wins; a merge is shallow.
 	equal("merged", []any{ph[1].Timeout.Value, ph[1].Retries.Value, pairsOf(ph[1].Env), pairsOf(ph[2].Env), ph[2].Timeout.Value}, "[9m0s 0 [A=1] [B=2] 9m0s]")
 	equal("kinds", []any{ph[2].Builtin.Value, ph[3].Command.Value, ph[4].Ask.Value}, "[git_commit short sure]")
-	equal("tests", len(doc.Tests.Value.([]Data)), 1)
+	equal("tests", len(doc.Tests), 1)
 }
 
 // Every text of the document knows its place: what stands there holds the value's words.
@@ -290,9 +290,9 @@ func TestNotesOfAliases(t *testing.T) {
 
 func TestDecodeTests(t *testing.T) {
 	t.Parallel()
-	data, list := DecodeTests(diag.NewSource("a.foundry-test.yaml", "tests:\n  - name: one\n    given: {a: [{exit: 1}]}\n"))
-	if list.Len() > 0 || len(data.Value.([]Data)) != 1 {
-		t.Errorf("%v%s", data, show(list.Sorted()))
+	tests, list := DecodeTests(diag.NewSource("a.foundry-test.yaml", "tests:\n  - name: one\n    given: {a: [{exit: 1}]}\n    expect: {exit: 1}\n"))
+	if list.Len() > 0 || len(tests) != 1 {
+		t.Errorf("%v%s", tests, show(list.Sorted()))
 	}
 	if _, list := DecodeTests(diag.NewSource("t", "version: 1\n")); list.Len() != 2 {
 		t.Error(show(list.Sorted()))

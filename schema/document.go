@@ -154,7 +154,7 @@ type Document struct {
 	Gates     []Gate
 	Agents    []Agent
 	Pipelines []Pipeline
-	Tests     Data // decoded by the package that runs them
+	Tests     []Test
 }
 
 // Project is the section that speaks of the whole repository.

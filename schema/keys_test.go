@@ -35,10 +35,12 @@ var allKeys = map[string]string{
 		"revert_rejected reuse run command builtin message exit_codes outputs repeat sources ask call set each",
 	"output": "regex json type required",
 	"test":   "name pipeline request params given criteria expect j",
+	"entry":  "reply stop files changed gates usage review exit output timeout reject repeat",
+	"usage":  "tokens cost calls",
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "include sandbox extends patch after parallel session review review_retries revert_rejected reuse repeat sources call set each"
+const notBuiltKeys = "include sandbox extends patch after parallel session review review_retries revert_rejected reuse repeat sources call set each review"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -52,7 +54,7 @@ func TestTableIsTheLanguage(t *testing.T) {
 		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || strings.ToLower(k.Doc[:1]) != k.Doc[:1] || k.Shape == 0 || k.Min > k.Max {
 			t.Errorf("bad row %+v", k)
 		}
-		if nested := k.Shape == ShapeSection || k.Shape == ShapeList || k.Shape == ShapeMap; k.Built && nested != (k.Of != "") || k.Of != "" && allKeys[k.Of] == "" {
+		if nested := k.Shape == ShapeSection || k.Shape == ShapeList || k.Shape == ShapeMap || k.Shape == ShapeEntries; k.Built && nested != (k.Of != "") || k.Of != "" && allKeys[k.Of] == "" {
 			t.Errorf("%s.%s: shape %d of %q", k.Where, k.Name, k.Shape, k.Of)
 		}
 		if k.Shape == ShapeInt && k.Name == "runs" && (k.Min != 1 || k.Max != math.MaxInt) {
@@ -80,7 +82,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}",
 		"script": "agents: {a: {script: [{%}]}}", "pipeline": "pipelines: {p: {%}}", "param": "pipelines: {p: {params: {a: {%}}}}", "limits": "pipelines: {p: {limits: {%}}}",
 		"criterion": "pipelines: {p: {criteria: [{%}]}}", "phase": "pipelines: {p: {phases: [{%}]}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
-		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]",
+		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]",
 	}
 	for _, k := range Keys() {
 		text := strings.Replace(wrap[k.Where], "%", k.Name+": !x y", 1) + "\n"

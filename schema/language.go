@@ -37,8 +37,10 @@ type language struct {
 	criterion *section[Criterion]
 	phase     *section[Phase]
 	output    *section[Output]
-	test      *section[Data]
-	expect    *section[Data]
+	test      *section[Test]
+	entry     *section[Entry]
+	usage     *section[Usage]
+	expect    *section[Expect]
 }
 
 func newLanguage() *language {

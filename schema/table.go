@@ -36,6 +36,9 @@ const (
 	ShapeList                       // a list of such mappings
 	ShapeMap                        // a mapping from names to such mappings
 	ShapeData                       // anything
+	ShapeEntries                    // a mapping from names to lists of such mappings, or of the words approve and reject
+	ShapeCounts                     // a mapping from names to whole numbers
+	ShapeTextLists                  // a mapping from names to lists of texts, or of null
 )
 
 // Key describes one key of the language.
@@ -60,7 +63,7 @@ func Keys() []Key {
 		l.file.rows(), l.project.rows(), l.worktree.rows(), l.keep.rows(), l.command.rows(), l.envelope.rows(), l.field.rows(),
 		l.gate.rows(), l.agent.rows(), l.models.rows(), l.tools.rows(), l.turn.rows(),
 		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.phase.rows(), l.output.rows(),
-		l.test.rows(), l.expect.rows(),
+		l.test.rows(), l.entry.rows(), l.usage.rows(), l.expect.rows(),
 	)
 }
 
@@ -113,6 +116,7 @@ func (k *key[T]) enum(words ...string) *key[T] { k.Enum = words; return k }
 func (k *key[T]) from(low int) *key[T]         { k.Min = low; return k }
 func (k *key[T]) to(high int) *key[T]          { k.Max = high; return k }
 func (k *key[T]) only(kind string) *key[T]     { k.Kind = kind; return k }
+func (k *key[T]) of(section string) *key[T]    { k.Of = section; return k }
 
 // unbuilt is a key of the language that this program does not carry out yet.
 func unbuilt[T any](name string, shape Shape, doc string) *key[T] {

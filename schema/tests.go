@@ -1,43 +1,262 @@
 package schema
 
-// The keys of pipeline tests. Their values are read by the package that runs tests; here only the names of the
-// keys are checked.
+// The keys of pipeline tests: what is given to a pipeline, and what must come of it. Names of pipelines, phases,
+// gates and params stay unresolved; whether an entry fits the kind of its phase is not known here either.
 
 import (
+	"slices"
+
 	"gopkg.in/yaml.v3"
+
+	"foundry/diag"
 )
+
+// Test is one pipeline test.
+type Test struct {
+	Name     Text
+	Pipeline Text // absent: the one that runs when none is named
+	Request  Text
+	Params   []Setting
+	Given    []Entries // by phase
+	Criteria []Entries // by criterion
+	Expect   Expect
+	J        Int
+	Span     diag.Span // where the test begins
+}
+
+// Setting is the value of a param.
+type Setting struct {
+	Name  Text
+	Value Data
+}
+
+// Entries are the outcomes of one phase or criterion, in the order in which they are used up.
+type Entries struct {
+	Name Text
+	List []Entry
+}
+
+// Entry is one outcome: of an agent's turn, of a command, or a person's answer. Which of its keys may be set
+// depends on the phase.
+type Entry struct {
+	Reply    Data
+	Stop     Text // truncated, limit, timeout, error: how a turn ended that brought no reply
+	Files    []ScriptFile
+	FilesSet bool
+	Changed  Texts
+	Gates    Pairs // pass, fail or empty, by gate
+	Usage    Usage
+
+	Exit    Int
+	Output  Text
+	Timeout Bool
+
+	Answer Text // approve, reject
+	Note   Text // of a rejection
+
+	Repeat Bool
+	Span   diag.Span // where the entry begins
+}
+
+// Usage is what a turn used up.
+type Usage struct {
+	Tokens Int
+	Cost   Number
+	Calls  Int
+}
+
+// Expect is what must come of a test. What is not set is not checked.
+type Expect struct {
+	Status   Text
+	Reason   Text
+	Text     Text
+	Exit     Int
+	Path     Texts
+	NotRun   Texts
+	Visits   []Count
+	Routes   Texts
+	Feedback []Handed
+	Span     diag.Span
+	Set      bool
+}
+
+// Count is how often a phase is visited.
+type Count struct {
+	Phase Text
+	Times Int
+}
+
+// Handed is what the visits of a phase were given, in order; a text that is not set stands for a visit that is
+// not checked.
+type Handed struct {
+	Phase Text
+	Texts []Text
+	Span  diag.Span
+}
 
 func (l *language) tests() {
 	l.test = newSection("test", "a test",
-		row[Data]("name", ShapeText, "what the test shows", nil).must(),
-		row[Data]("pipeline", ShapeText, "the pipeline under test", nil),
-		row[Data]("request", ShapeText, "the request of the run", nil),
-		row[Data]("params", ShapeData, "values of params", nil),
-		row[Data]("given", ShapeData, "outcomes by phase id: one entry a turn, a run or a question", nil),
-		row[Data]("criteria", ShapeData, "outcomes of criteria: before the work, and after", nil),
-		nested("expect", "expect", "what must come of it", func(d *decoder, v value, t *Data) { mapping(d, l.expect, v, t) }),
-		row[Data]("j", ShapeInt, "how many phases may overlap", nil).def("1").from(1),
+		text("name", "what the test shows", func(t *Test) *Text { return &t.Name }).must(),
+		text("pipeline", "the pipeline under test; the one that runs when none is named if absent", func(t *Test) *Text { return &t.Pipeline }),
+		text("request", "the request of the run", func(t *Test) *Text { return &t.Request }),
+		row("params", ShapeData, "values of params, by name", readSettings),
+		row("given", ShapeEntries, "outcomes by phase id: one entry a turn, a run or a question", func(d *decoder, _ *Key, v value, t *Test) { t.Given = d.given(v) }).of("entry"),
+		row("criteria", ShapeEntries, "outcomes of criteria: one entry before the work, one after", func(d *decoder, _ *Key, v value, t *Test) { t.Criteria = d.given(v) }).of("entry"),
+		nested("expect", "expect", "what must come of it", func(d *decoder, v value, t *Test) {
+			t.Expect.Span, t.Expect.Set = d.opening(v.node), true
+			mapping(d, l.expect, v, &t.Expect)
+		}).must(),
+		integer("j", "how many phases may overlap", func(t *Test) *Int { return &t.J }).def("1").from(1).to(1000),
+	)
+	l.entry = newSection("entry", "an entry of a test",
+		data("reply", "what the agent answers: an object is sent as JSON, a text verbatim", func(e *Entry) *Data { return &e.Reply }).only("agent"),
+		text("stop", "how a turn without a reply ended", func(e *Entry) *Text { return &e.Stop }).enum("truncated", "limit", "timeout", "error").only("agent"),
+		row("files", ShapePairs, "files that were written, by path; null for a deleted one", func(d *decoder, _ *Key, v value, e *Entry) {
+			e.Files, e.FilesSet = d.files(v), true
+		}).only("agent"),
+		texts("changed", "the paths that changed, []: none; nobody knows if absent", func(e *Entry) *Texts { return &e.Changed }),
+		row("gates", ShapePairs, "how gates ended, by name; the others look for themselves, or pass", readVerdicts).enum("pass", "fail", "empty"),
+		nested("usage", "usage", "what the turn used up", func(d *decoder, v value, e *Entry) { mapping(d, l.usage, v, &e.Usage) }).only("agent"),
+		unbuilt[Entry]("review", ShapeSection, "what the reviewer of the phase answers").only("agent"),
+		integer("exit", "the exit code of the command", func(e *Entry) *Int { return &e.Exit }).def("0").to(255).only("code"),
+		text("output", "what the command printed", func(e *Entry) *Text { return &e.Output }).only("code"),
+		boolean("timeout", "whether the command was ended for taking too long", func(e *Entry) *Bool { return &e.Timeout }).def("false").only("code"),
+		row("reject", ShapeText, "a rejection with this note; the words approve and reject stand alone", func(d *decoder, _ *Key, v value, e *Entry) {
+			if note, ok := d.text(v); ok {
+				e.Answer, e.Note = Text{Value: "reject", Frag: note.Frag, Set: true}, note
+			}
+		}).only("ask"),
+		boolean("repeat", "whether the entry serves all that follows", func(e *Entry) *Bool { return &e.Repeat }).def("false"),
+	)
+	l.usage = newSection("usage", "the usage of a turn",
+		integer("tokens", "tokens of input and output", func(u *Usage) *Int { return &u.Tokens }),
+		decimal("cost", "what it cost, in US dollars", func(u *Usage) *Number { return &u.Cost }),
+		integer("calls", "calls of tools", func(u *Usage) *Int { return &u.Calls }),
 	)
 	l.expect = newSection("expect", "an expectation",
-		row[Data]("status", ShapeText, "how the run ends", nil),
-		row[Data]("reason", ShapeText, "why it ends so", nil),
-		row[Data]("text", ShapeText, "a text in the run's reason", nil),
-		row[Data]("exit", ShapeInt, "the exit code of foundry", nil),
-		row[Data]("path", ShapeTexts, "the visits, in order", nil),
-		row[Data]("not_run", ShapeTexts, "phases that did not run", nil),
-		row[Data]("visits", ShapeData, "visits by phase", nil),
-		row[Data]("routes", ShapeData, "the rules that were taken", nil),
-		row[Data]("feedback", ShapeData, "what each visit of a phase was given", nil),
+		text("status", "how the run ends", func(e *Expect) *Text { return &e.Status }).enum("accepted", "rejected", "failed", "waiting", "paused"),
+		text("reason", "why it ends so, in one word", func(e *Expect) *Text { return &e.Reason }),
+		text("text", "a part of the run's reason", func(e *Expect) *Text { return &e.Text }),
+		integer("exit", "the exit code that the run would have", func(e *Expect) *Int { return &e.Exit }).to(255),
+		texts("path", "the visits, in order", func(e *Expect) *Texts { return &e.Path }),
+		texts("not_run", "phases that did not run", func(e *Expect) *Texts { return &e.NotRun }),
+		row("visits", ShapeCounts, "the number of visits, by phase", readVisits),
+		texts("routes", "the rules that were taken, in order, such as test -> build", func(e *Expect) *Texts { return &e.Routes }),
+		row("feedback", ShapeTextLists, "parts of what each visit of a phase was given; null: not checked", readHanded),
 	)
 }
 
 func readTests(d *decoder, v value, doc *Document) {
-	if v.node.Kind != yaml.SequenceNode {
-		d.wrongType(v, "a list of tests")
+	doc.Tests = listOf(d, v, func(v value) (Test, bool) {
+		t := Test{Span: d.opening(v.node)}
+		_, ok := mapping(d, d.lang.test, v, &t)
+		return t, ok
+	})
+	for i, t := range doc.Tests {
+		same := func(o Test) bool { return o.Name.Set && o.Name.Value == t.Name.Value }
+		if first := slices.IndexFunc(doc.Tests[:i], same); first >= 0 {
+			d.report(nil, diag.DuplicateID, t.Name.Span(), "two tests are called %q", clip(t.Name.Value)).
+				Notef(doc.Tests[first].Name.Span(), "the first is here").Hintf("say what this one shows that the other does not")
+		}
+	}
+}
+
+func readSettings(d *decoder, _ *Key, v value, t *Test) {
+	if v.node.Kind != yaml.MappingNode {
+		d.wrongType(v, "a mapping from params to values")
 		return
 	}
-	for _, item := range d.items(v) {
-		mapping(d, d.lang.test, item, &Data{})
+	for _, e := range d.entries(v) {
+		if x := d.data(e.value); x.Set {
+			t.Params = append(t.Params, Setting{Name: d.keyText(e), Value: x})
+		}
 	}
-	doc.Tests = d.data(v)
+}
+
+// given reads outcomes by name.
+func (d *decoder) given(v value) []Entries {
+	if v.node.Kind != yaml.MappingNode {
+		d.wrongType(v, "a mapping from names to lists of entries")
+		return nil
+	}
+	var out []Entries
+	for _, e := range d.entries(v) {
+		if e.node.Kind != yaml.SequenceNode {
+			d.wrongType(e.value, "a list of entries")
+			continue
+		}
+		list := Entries{Name: d.keyText(e)}
+		for _, item := range d.items(e.value) {
+			if entry, ok := d.outcome(item); ok {
+				list.List = append(list.List, entry)
+			}
+		}
+		out = append(out, list)
+	}
+	return out
+}
+
+// outcome reads one entry: a mapping, or the word of an answer.
+func (d *decoder) outcome(v value) (Entry, bool) {
+	if v.node.Kind == yaml.ScalarNode && !isNull(v.node) {
+		word, ok := d.text(v)
+		if !ok || !d.oneOf(&Key{Name: v.name, Enum: []string{"approve", "reject"}}, v, word) {
+			return Entry{}, false
+		}
+		return Entry{Answer: word, Span: word.Span()}, true
+	}
+	e := Entry{Span: d.opening(v.node)}
+	if v.node.Kind != yaml.MappingNode {
+		d.wrongType(v, "entries, each a mapping, or the word approve or reject")
+		return e, false
+	}
+	decodeSection(d, d.lang.entry, v, &e)
+	return e, true
+}
+
+func readVerdicts(d *decoder, k *Key, v value, e *Entry) {
+	e.Gates = d.pairs(v)
+	for _, p := range e.Gates.Items {
+		if !slices.Contains(k.Enum, p.Value.Value) {
+			found := d.report(v.via, diag.UnknownEnumValue, p.Value.Span(), "a gate ends with %s; %q is none of them", either(k.Enum), clip(p.Value.Value))
+			if s := diag.Suggest(p.Value.Value, k.Enum); s != "" {
+				found.Hintf("did you mean %q?", s)
+			}
+		}
+	}
+}
+
+func readVisits(d *decoder, k *Key, v value, x *Expect) {
+	if v.node.Kind != yaml.MappingNode {
+		d.wrongType(v, "a mapping from phases to whole numbers")
+		return
+	}
+	for _, e := range d.entries(v) {
+		if n, ok := d.number(e.value, k.Min, k.Max); ok {
+			x.Visits = append(x.Visits, Count{Phase: d.keyText(e), Times: n})
+		}
+	}
+}
+
+func readHanded(d *decoder, _ *Key, v value, x *Expect) {
+	if v.node.Kind != yaml.MappingNode {
+		d.wrongType(v, "a mapping from phases to lists of texts")
+		return
+	}
+	for _, e := range d.entries(v) {
+		if e.node.Kind != yaml.SequenceNode {
+			d.wrongType(e.value, "a list with a text, or null, for each visit")
+			continue
+		}
+		h := Handed{Phase: d.keyText(e), Span: d.spanOf(e.node)}
+		for _, item := range d.items(e.value) {
+			if item.node.Kind == yaml.ScalarNode && isNull(item.node) {
+				h.Texts = append(h.Texts, Text{})
+				continue
+			}
+			t, _ := d.text(item)
+			h.Texts = append(h.Texts, t)
+		}
+		x.Feedback = append(x.Feedback, h)
+	}
 }
