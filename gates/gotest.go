@@ -2,7 +2,6 @@ package gates
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 )
 
@@ -129,11 +128,11 @@ func (r *goRun) failedBelow(t goTest) bool {
 }
 
 var (
-	goResult  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
-	goPackage = regexp.MustCompile(`^(ok  |FAIL|\?   )\t(\S+)(.*)$`)
-	goBroken  = regexp.MustCompile(`^FAIL\s+(\S+) \[(build|setup) failed\]`)
-	goRunning = regexp.MustCompile(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
-	goHeading = regexp.MustCompile(`^# (\S+)`)
+	goResult  = pattern(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
+	goPackage = pattern(`^(ok  |FAIL|\?   )\t(\S+)(.*)$`)
+	goBroken  = pattern(`^FAIL\s+(\S+) \[(build|setup) failed\]`)
+	goRunning = pattern(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
+	goHeading = pattern(`^# (\S+)`)
 )
 
 // goText collects the lines of one package of go test's text, which come before its result.
@@ -162,16 +161,16 @@ func readGo(text string) (report, bool) {
 }
 
 func (g *goText) line(line string) {
-	if m := goHeading.FindStringSubmatch(line); m != nil {
+	if m := goHeading().FindStringSubmatch(line); m != nil {
 		g.compile = m[1]
 		return
 	}
-	if m := goBroken.FindStringSubmatch(line); m != nil {
+	if m := goBroken().FindStringSubmatch(line); m != nil {
 		g.seen, g.tests = true, true
 		g.close(m[1], true)
 		return
 	}
-	if m := goPackage.FindStringSubmatch(line); m != nil {
+	if m := goPackage().FindStringSubmatch(line); m != nil {
 		g.seen = true
 		none := strings.Contains(m[3], "[no test files]") || strings.Contains(m[3], "[no tests to run]")
 		g.tests = g.tests || !none
@@ -182,7 +181,7 @@ func (g *goText) line(line string) {
 		g.close(m[2], m[1] == "FAIL")
 		return
 	}
-	if m := goResult.FindStringSubmatch(line); m != nil {
+	if m := goResult().FindStringSubmatch(line); m != nil {
 		g.seen, g.tests = true, true
 		g.listed++
 		g.current, g.compile = m[2], ""
@@ -197,7 +196,7 @@ func (g *goText) line(line string) {
 		}
 		return
 	}
-	if m := goRunning.FindStringSubmatch(line); m != nil {
+	if m := goRunning().FindStringSubmatch(line); m != nil {
 		g.seen = true
 		g.current, g.compile = m[1], ""
 		return

@@ -2,15 +2,14 @@ package gates
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 var (
-	tapLine = regexp.MustCompile(`^(\s*)(not )?ok(?: +(\d+))?(?: +-)?(?: +((?:[^#\\\n]|\\.)*?))?\s*(#.*)?$`)
-	tapPlan = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
-	tapSign = regexp.MustCompile(`(?m)^(?:TAP version \d+|1\.\.\d+|(?:not )?ok \d+)\b`)
+	tapLine = pattern(`^(\s*)(not )?ok(?: +(\d+))?(?: +-)?(?: +((?:[^#\\\n]|\\.)*?))?\s*(#.*)?$`)
+	tapPlan = pattern(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
+	tapSign = pattern(`(?m)^(?:TAP version \d+|1\.\.\d+|(?:not )?ok \d+)\b`)
 )
 
 // tap is the state of reading the Test Anything Protocol. A subtest is indented and comes before the line
@@ -26,7 +25,7 @@ type tap struct {
 
 // readTAP reads the Test Anything Protocol, versions 12 to 14.
 func readTAP(text string) (report, bool) {
-	if !tapSign.MatchString(text) {
+	if !tapSign().MatchString(text) {
 		return report{}, false
 	}
 	t := &tap{plan: -1}
@@ -42,7 +41,7 @@ func readTAP(text string) (report, bool) {
 }
 
 func (t *tap) line(line string) {
-	if m := tapPlan.FindStringSubmatch(line); m != nil {
+	if m := tapPlan().FindStringSubmatch(line); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			t.plan = n
 		}
@@ -54,7 +53,7 @@ func (t *tap) line(line string) {
 		t.indent = append(t.indent, 0)
 		return
 	}
-	m := tapLine.FindStringSubmatch(line)
+	m := tapLine().FindStringSubmatch(line)
 	if m == nil {
 		if t.open {
 			t.detail = append(t.detail, line)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The gate that reads what a test runner reported. Each format has a reader that turns text into a report;
@@ -154,20 +155,20 @@ func (s Spec) reportChecks(r report) []Check {
 
 var (
 	// fileLine finds a place in a test's output: a name with an extension, then a line.
-	fileLine = regexp.MustCompile(`[^\s:()'"\[\]]*[^\s:()'"\[\]/\\]\.[A-Za-z]\w*:\d+`)
-	atLine   = regexp.MustCompile(`\bat (\S+) line (\d+)`) // as Perl says it
-	column   = regexp.MustCompile(`^\d+: *`)
+	fileLine = pattern(`[^\s:()'"\[\]]*[^\s:()'"\[\]/\\]\.[A-Za-z]\w*:\d+`)
+	atLine   = pattern(`\bat (\S+) line (\d+)`) // as Perl says it
+	column   = pattern(`^\d+: *`)
 )
 
 // findPlace is the first place that output names; not a host with its port, and not a frame of the Go
 // runtime, which stands above the test's own in a stack.
 func findPlace(output string) string {
-	for _, place := range fileLine.FindAllString(output, 50) {
+	for _, place := range fileLine().FindAllString(output, 50) {
 		if !strings.HasPrefix(place, "//") && !strings.Contains(place, "/src/testing/") && !strings.Contains(place, "/src/runtime/") {
 			return place
 		}
 	}
-	if m := atLine.FindStringSubmatch(output); m != nil {
+	if m := atLine().FindStringSubmatch(output); m != nil {
 		return m[1] + ":" + m[2]
 	}
 	return ""
@@ -182,7 +183,7 @@ func locate(output string) (where, message string) {
 		}
 		if where != "" {
 			if rest, ok := strings.CutPrefix(line, where+":"); ok {
-				if message = strings.TrimSpace(column.ReplaceAllString(rest, "")); message == "" {
+				if message = strings.TrimSpace(column().ReplaceAllString(rest, "")); message == "" {
 					continue
 				}
 				return where, clipped(message)
@@ -201,4 +202,10 @@ func clipped(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:197], "") + "..."
+}
+
+// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
+// nothing.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -4,7 +4,6 @@ package schema
 // routes, and data of no fixed shape.
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -242,7 +241,7 @@ func trimmed(f diag.Fragment, from, end int) diag.Fragment {
 
 // jsonNumber is the grammar of numbers that are numbers in data; all else that YAML 1.1 or 1.2 might take for
 // one stays a text.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var jsonNumber = pattern(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // data reads a value of no fixed shape.
 func (d *decoder) data(v value) Data {
@@ -291,7 +290,7 @@ func (d *decoder) data(v value) Data {
 			return Data{}
 		}
 		out.Value = i
-	case jsonNumber.MatchString(n.Value):
+	case jsonNumber().MatchString(n.Value):
 		if x, err := strconv.ParseFloat(n.Value, 64); err == nil {
 			out.Value = x
 		}

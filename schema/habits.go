@@ -4,7 +4,6 @@ package schema
 // {{, *, ! or @, a quote or a bracket that ends before the value does, a colon in a plain text, a tab.
 
 import (
-	"regexp"
 	"strings"
 
 	"foundry/diag"
@@ -16,7 +15,7 @@ type habit struct {
 	message, hint string
 }
 
-var keyHead = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*:([ \t]+|$)`)
+var keyHead = pattern(`^("[^"]*"|'[^']*'|[A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*:([ \t]+|$)`)
 
 // habit looks at one line of the file.
 func (d *decoder) habit(line int) (habit, bool) {
@@ -46,7 +45,7 @@ func (d *decoder) look(line int) look {
 		rest = strings.TrimLeft(rest[2:], " ")
 	}
 	key := ""
-	if m := keyHead.FindString(rest); m != "" {
+	if m := keyHead().FindString(rest); m != "" {
 		key, rest = strings.TrimRight(m, " \t"), rest[len(m):]
 	}
 	return look{text: rest, at: start + len(text) - len(rest), key: key}

@@ -10,10 +10,10 @@ import (
 	"io"
 	"regexp"
 	"strings"
-
-	"gopkg.in/yaml.v3"
+	"sync"
 
 	"foundry/diag"
+	"gopkg.in/yaml.v3"
 )
 
 const repairBudget = 1 << 19 // bytes that may be parsed again to find a place
@@ -30,10 +30,10 @@ func (d *decoder) syntaxError(text string, err error) {
 	found.Notef(found.Span, "the rest of the file is not checked until this is repaired")
 }
 
-var lineNumber = regexp.MustCompile(`^yaml: (line \d+: )?`)
+var lineNumber = pattern(`^yaml: (line \d+: )?`)
 
 // complaint is the library's message without its idea of the line.
-func complaint(err error) string { return lineNumber.ReplaceAllString(err.Error(), "") }
+func complaint(err error) string { return lineNumber().ReplaceAllString(err.Error(), "") }
 
 // fails says how the first document of a text is refused, or "".
 func fails(text string) string {
@@ -154,10 +154,10 @@ func openBracket(s string) int {
 	return open[len(open)-1]
 }
 
-var anchorName = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+var anchorName = pattern(`^unknown anchor '(.*)' referenced$`)
 
 func unknownAnchor(c string) (string, bool) {
-	m := anchorName.FindStringSubmatch(c)
+	m := anchorName().FindStringSubmatch(c)
 	if m == nil {
 		return "", false
 	}
@@ -220,4 +220,10 @@ func plainWords(c string) (message, hint string) {
 		return "a plain value cannot begin with !", "quote the value"
 	}
 	return "this is not YAML: " + c, ""
+}
+
+// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
+// nothing.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"foundry/internal/process"
@@ -236,7 +237,7 @@ func nul(paths []string) []byte {
 	return []byte(strings.Join(paths, "\x00") + "\x00")
 }
 
-var lockWords = regexp.MustCompile(`Unable to create '([^']+\.lock)': File exists|cannot lock ref .*: Unable to create '([^']+\.lock)': File exists|could not lock config file ([^:\n]+): File exists`)
+var lockWords = pattern(`Unable to create '([^']+\.lock)': File exists|cannot lock ref .*: Unable to create '([^']+\.lock)': File exists|could not lock config file ([^:\n]+): File exists`)
 
 // lockIn returns the lock file that a call failed for, or "".
 func lockIn(err error) string {
@@ -244,7 +245,7 @@ func lockIn(err error) string {
 	if !errors.As(err, &ge) {
 		return ""
 	}
-	m := lockWords.FindStringSubmatch(ge.Stderr)
+	m := lockWords().FindStringSubmatch(ge.Stderr)
 	for i := 1; i < len(m); i++ {
 		if m[i] != "" {
 			if strings.HasSuffix(m[i], ".lock") {
@@ -270,12 +271,12 @@ type version [3]int
 // oldest is the oldest git that Foundry works with.
 var oldest = version{2, 25, 0}
 
-var versionWords = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?`)
+var versionWords = pattern(`(\d+)\.(\d+)(?:\.(\d+))?`)
 
 // parseVersion reads what `git version` prints, vendors' additions included.
 func parseVersion(s string) (version, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(s), "git version ")
-	m := versionWords.FindStringSubmatch(rest)
+	m := versionWords().FindStringSubmatch(rest)
 	if !ok || m == nil {
 		return version{}, fmt.Errorf("git's version cannot be read: %q", s)
 	}
@@ -299,3 +300,9 @@ func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[
 
 // workers is how many processes may write a checkout.
 func workers() string { return "checkout.workers=" + strconv.Itoa(max(1, runtime.NumCPU())) }
+
+// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
+// nothing.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
