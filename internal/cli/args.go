@@ -54,8 +54,8 @@ type arranger struct {
 	line                 commandLine
 }
 
-// arrange orders args, which do not hold the program's name.
-func arrange(args []string, globals []cli.Flag, verbs []verb) (commandLine, error) {
+// arrange orders args, which do not hold the program's name. find returns the command of a name.
+func arrange(args []string, globals []cli.Flag, find func(name string) (*verb, error)) (commandLine, error) {
 	a := &arranger{globals: tableOf(globals), own: flagTable{}}
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -64,7 +64,7 @@ func arrange(args []string, globals []cli.Flag, verbs []verb) (commandLine, erro
 			a.operands = append(a.operands, args[i+1:]...)
 			i = len(args)
 		case arg == "--version" && a.line.verb == nil:
-			v, err := findVerb("version", verbs)
+			v, err := find("version")
 			if err != nil {
 				return a.line, err
 			}
@@ -80,7 +80,7 @@ func arrange(args []string, globals []cli.Flag, verbs []verb) (commandLine, erro
 				a.line.help = true
 				continue
 			}
-			v, err := findVerb(arg, verbs)
+			v, err := find(arg)
 			if err != nil {
 				return a.line, err
 			}
@@ -191,23 +191,6 @@ func (a *arranger) unknown(name string) error {
 		return p.hintf("`foundry %s --help` lists the flags", a.line.verb.Name)
 	}
 	return p.hintf("`foundry --help` lists the flags; those of a command stand after it")
-}
-
-func findVerb(name string, verbs []verb) (*verb, error) {
-	var names []string
-	for i := range verbs {
-		if verbs[i].Name == name || slices.Contains(verbs[i].Aliases, name) {
-			return &verbs[i], nil
-		}
-		if !verbs[i].Hidden {
-			names = append(names, verbs[i].Name)
-		}
-	}
-	p := badUsage("unknown command %q", name)
-	if like := near(name, append(names, "help")); like != "" {
-		return nil, p.hintf("did you mean %q?", like)
-	}
-	return nil, p.hintf("`foundry --help` lists the commands")
 }
 
 // near is what someone who typed word most likely meant, whatever the order of the candidates; "" when none

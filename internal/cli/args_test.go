@@ -7,6 +7,18 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// finder finds one of the given commands.
+func finder(verbs []verb) func(string) (*verb, error) {
+	return func(name string) (*verb, error) {
+		for i := range verbs {
+			if verbs[i].Name == name {
+				return &verbs[i], nil
+			}
+		}
+		return nil, badUsage("unknown command %q", name)
+	}
+}
+
 func TestArrange(t *testing.T) {
 	t.Parallel()
 	verbs := []verb{
@@ -41,7 +53,7 @@ func TestArrange(t *testing.T) {
 		{in: "-j4 logs", err: "unknown flag -j4"},
 		{in: "log", err: `unknown command "log"`},
 	} {
-		line, err := arrange(strings.Fields(tt.in), globalFlags(), verbs)
+		line, err := arrange(strings.Fields(tt.in), globalFlags(), finder(verbs))
 		switch {
 		case tt.err != "" && (err == nil || err.Error() != tt.err):
 			t.Errorf("%q: error %v, want %q", tt.in, err, tt.err)
@@ -64,7 +76,7 @@ func TestArrangeHelp(t *testing.T) {
 		{"--help", true, ""}, {"help", true, ""}, {"help logs", true, "logs"}, {"logs -h", true, "logs"},
 		{"-h logs x", true, "logs"}, {"logs -- -h", false, "logs"}, {"logs -m -h", false, "logs"}, {"logs help", false, "logs"},
 	} {
-		line, err := arrange(strings.Fields(tt.in), globalFlags(), verbs)
+		line, err := arrange(strings.Fields(tt.in), globalFlags(), finder(verbs))
 		name := ""
 		if line.verb != nil {
 			name = line.verb.Name
@@ -91,7 +103,10 @@ func TestExitTable(t *testing.T) {
 // TestHelpIsWhole holds every command to the same standard: a line of what it does, and examples.
 func TestHelpIsWhole(t *testing.T) {
 	t.Parallel()
-	for _, v := range allVerbs(&session{}) {
+	for i, v := range allVerbs(&session{}) {
+		if name := verbMakers()[i].name; v.Name != name {
+			t.Errorf("the command %s is listed as %s", v.Name, name)
+		}
 		if v.Hidden {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // This file finds definitions in the text of a pipeline file by its layout, comments included, for the
@@ -35,11 +36,13 @@ func sectionLines(lines []string, key string) (start, end int, ok bool) {
 	return start, end, start >= 0
 }
 
-var keyPattern = regexp.MustCompile(`^\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z_][A-Za-z0-9_-]*))\s*:(?:\s|$)`)
+var keyPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z_][A-Za-z0-9_-]*))\s*:(?:\s|$)`)
+})
 
 // keyOf is the key with which a line begins, "" when it begins with none.
 func keyOf(line string) string {
-	m := keyPattern.FindStringSubmatch(line)
+	m := keyPattern().FindStringSubmatch(line)
 	if m == nil {
 		return ""
 	}
@@ -115,7 +118,9 @@ func ejectMark(name, shipped string) string {
 	return fmt.Sprintf("# ejected from builtin/%s, text %s", name, digestOf(shipped))
 }
 
-var markPattern = regexp.MustCompile(`(?m)^# ejected from builtin/([a-z0-9_-]+), text ([0-9a-f]{12})$`)
+var markPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^# ejected from builtin/([a-z0-9_-]+), text ([0-9a-f]{12})$`)
+})
 
 // digestOf names a text so that a change of it is noticed.
 func digestOf(text string) string {
@@ -125,6 +130,6 @@ func digestOf(text string) string {
 
 // isOutdated says that a definition was ejected from a builtin whose text has changed since.
 func isOutdated(copied, shipped string) bool {
-	m := markPattern.FindStringSubmatch(copied)
+	m := markPattern().FindStringSubmatch(copied)
 	return m != nil && m[2] != digestOf(shipped)
 }

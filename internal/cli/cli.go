@@ -78,9 +78,8 @@ type example struct{ line, what string }
 
 // run orders the command line, answers for help, and hands the rest to the verb.
 func (s *session) run(args []string) error {
-	verbs := allVerbs(s)
 	globals := globalFlags()
-	line, err := arrange(args, globals, verbs)
+	line, err := arrange(args, globals, s.findVerb)
 	if err != nil {
 		return err
 	}
@@ -88,9 +87,9 @@ func (s *session) run(args []string) error {
 	case line.help && line.verb != nil:
 		return s.print(verbHelp(*line.verb, globals))
 	case line.help:
-		return s.print(mainHelp(verbs, globals))
+		return s.print(mainHelp(allVerbs(s), globals))
 	case line.verb == nil:
-		io.WriteString(s.err, mainHelp(verbs, globals))
+		io.WriteString(s.err, mainHelp(allVerbs(s), globals))
 		return reported(Usage)
 	}
 	app := &cli.App{
@@ -100,11 +99,9 @@ func (s *session) run(args []string) error {
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   flagError,
 	}
-	for _, v := range verbs {
-		v.HideHelp = true
-		v.OnUsageError = flagError
-		app.Commands = append(app.Commands, v.Command)
-	}
+	line.verb.HideHelp = true
+	line.verb.OnUsageError = flagError
+	app.Commands = []*cli.Command{line.verb.Command}
 	return app.RunContext(s.ctx, append([]string{"foundry"}, line.args...))
 }
 

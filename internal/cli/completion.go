@@ -89,11 +89,14 @@ func words(list ...string) []candidate {
 	return out
 }
 
+// completeName is the hidden command that the shells' scripts call.
+const completeName = "__complete"
+
 // completeVerb answers the shells' scripts: its arguments are the words of the command line after the
 // program's name, the last of them the one at the cursor. It never fails and says nothing else.
 func completeVerb(s *session) verb {
 	return verb{Command: &cli.Command{
-		Name: "__complete", Hidden: true,
+		Name: completeName, Hidden: true,
 		Action: func(c *cli.Context) error {
 			var b strings.Builder
 			for _, found := range s.complete(c.Args().Slice()) {
@@ -135,7 +138,7 @@ func (s *session) complete(line []string) []candidate {
 				s.takeGlobal(f, value)
 			}
 		case at == nil:
-			if v, err := findVerb(w, verbs); err == nil {
+			if v, err := s.findVerb(w); err == nil {
 				at = v
 				for name, f := range tableOf(v.Flags) {
 					known[name] = f

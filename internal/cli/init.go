@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 )
@@ -325,7 +326,9 @@ func flowList(list []string) string {
 }
 
 // plainText is what needs no quotes, as far as its letters go: it begins with a letter, a path or an option.
-var plainText = regexp.MustCompile(`^(?:[A-Za-z]|\./|--?[A-Za-z])[A-Za-z0-9./_-]*(?: [A-Za-z0-9./_-]+)*$`)
+var plainText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z]|\./|--?[A-Za-z])[A-Za-z0-9./_-]*(?: [A-Za-z0-9./_-]+)*$`)
+})
 
 // scalar writes a text as YAML: plain when nothing in it means anything to YAML, else in double quotes.
 func scalar(text string) string {
@@ -333,7 +336,7 @@ func scalar(text string) string {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return strconv.Quote(text)
 	}
-	if plainText.MatchString(text) {
+	if plainText().MatchString(text) {
 		return text
 	}
 	var b strings.Builder

@@ -134,7 +134,7 @@ func (p *project) outdated(n graph.Name) bool {
 	if !ok {
 		return false
 	}
-	m := markPattern.FindStringSubmatch(copied)
+	m := markPattern().FindStringSubmatch(copied)
 	if m == nil {
 		return false
 	}

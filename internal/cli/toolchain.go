@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // This file finds out how a repository is tested, checked and built, from the files at its top. It reads
@@ -258,7 +259,9 @@ func dotnetCommands(l *lookout) ([]foundCommand, []string) {
 	return []foundCommand{{"test", "dotnet test", from}, {"lint", "dotnet format --verify-no-changes", from}, {"build", "dotnet build", from}}, nil
 }
 
-var makeTarget = regexp.MustCompile(`(?m)^([a-zA-Z0-9_./ -]+?)\s*::?(?:[^=:]|$)`)
+var makeTarget = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^([a-zA-Z0-9_./ -]+?)\s*::?(?:[^=:]|$)`)
+})
 
 func makeCommands(l *lookout) (found []foundCommand, setup []string) {
 	from := l.first("GNUmakefile", "makefile", "Makefile")
@@ -266,7 +269,7 @@ func makeCommands(l *lookout) (found []foundCommand, setup []string) {
 		return nil, nil
 	}
 	targets := map[string]bool{}
-	for _, m := range makeTarget.FindAllStringSubmatch(l.read(from), -1) {
+	for _, m := range makeTarget().FindAllStringSubmatch(l.read(from), -1) {
 		for _, t := range strings.Fields(m[1]) {
 			targets[t] = true
 		}

@@ -1,31 +1,70 @@
 package cli
 
-// allVerbs lists the commands in the order of the help. A command is one file that returns a verb, and one
+import "foundry/internal/process"
+
+// verbMaker makes a command. Its name stands beside it, so that a start of the program makes only the command
+// that was asked for.
+type verbMaker struct {
+	name string
+	make func(*session) verb
+}
+
+// verbMakers lists the commands in the order of the help. A command is one file that returns a verb, and one
 // line here.
-func allVerbs(s *session) []verb {
-	return []verb{
-		initVerb(s),
-		upVerb(s),
-		lintVerb(s),
-		graphVerb(s),
-		lsVerb(s),
-		explainVerb(s),
-		ejectVerb(s),
-		runsVerb(s),
-		showVerb(s),
-		logsVerb(s),
-		diffVerb(s),
-		approveVerb(s),
-		rejectVerb(s),
-		resumeVerb(s),
-		killVerb(s),
-		mergeVerb(s),
-		discardVerb(s),
-		doctorVerb(s),
-		demoVerb(s),
-		completionVerb(s),
-		versionVerb(s),
-		completeVerb(s),
-		guardVerb(s),
+func verbMakers() []verbMaker {
+	return []verbMaker{
+		{"init", initVerb},
+		{"up", upVerb},
+		{"lint", lintVerb},
+		{"graph", graphVerb},
+		{"ls", lsVerb},
+		{"explain", explainVerb},
+		{"eject", ejectVerb},
+		{"runs", runsVerb},
+		{"show", showVerb},
+		{"logs", logsVerb},
+		{"diff", diffVerb},
+		{"approve", approveVerb},
+		{"reject", rejectVerb},
+		{"resume", resumeVerb},
+		{"kill", killVerb},
+		{"merge", mergeVerb},
+		{"discard", discardVerb},
+		{"doctor", doctorVerb},
+		{"demo", demoVerb},
+		{"completion", completionVerb},
+		{"version", versionVerb},
+		{completeName, completeVerb},
+		{process.GuardVerb, guardVerb},
 	}
+}
+
+// allVerbs makes every command, for the help and for completion.
+func allVerbs(s *session) []verb {
+	var verbs []verb
+	for _, m := range verbMakers() {
+		verbs = append(verbs, m.make(s))
+	}
+	return verbs
+}
+
+// findVerb makes the command of a name. A name that there is not is a *problem with a suggestion.
+func (s *session) findVerb(name string) (*verb, error) {
+	for _, m := range verbMakers() {
+		if m.name == name {
+			v := m.make(s)
+			return &v, nil
+		}
+	}
+	names := []string{"help"}
+	for _, v := range allVerbs(s) {
+		if !v.Hidden {
+			names = append(names, v.Name)
+		}
+	}
+	p := badUsage("unknown command %q", name)
+	if like := near(name, names); like != "" {
+		return nil, p.hintf("did you mean %q?", like)
+	}
+	return nil, p.hintf("`foundry --help` lists the commands")
 }
