@@ -214,20 +214,52 @@ func (c *compiler) judgeAccept() {
 		return
 	}
 	courses := c.courses()
-	holds := func(p course) bool {
-		return c.g.Accept.Possible(func(t dsl.Term) dsl.Ternary { return c.term(p, t) }) != dsl.False
-	}
-	if !slices.ContainsFunc(courses, holds) {
+	if !slices.ContainsFunc(courses, c.canHold) {
 		c.acceptNever(courses)
 		return
 	}
 	for _, p := range courses[1:] {
 		// A rule for a failure that acceptance cannot do without goes round nothing: the run was lost before.
 		before := course{rule: p.rule, out: NewSet(len(c.g.Phases)), failed: p.failed}
-		if !holds(p) && holds(before) {
+		if !c.canHold(p) && c.canHold(before) {
 			c.acceptSkippable(p)
 		}
 	}
+}
+
+// canHold says whether the acceptance can hold on a course. Terms of which nothing is known are tried both ways,
+// so that one that is asked for and denied at once is found out; beyond ten of them they stay unknown.
+func (c *compiler) canHold(p course) bool {
+	possible := func(free []dsl.Term, values int) bool {
+		return c.g.Accept.Possible(func(t dsl.Term) dsl.Ternary {
+			if i := slices.IndexFunc(free, func(u dsl.Term) bool { return u.Func == t.Func && u.Phase == t.Phase }); i >= 0 {
+				if values&(1<<i) == 0 {
+					return dsl.True
+				}
+				return dsl.False
+			}
+			return c.term(p, t)
+		}) != dsl.False
+	}
+	if !possible(nil, 0) {
+		return false
+	}
+	var free []dsl.Term
+	for _, t := range c.g.Accept.Terms() {
+		same := func(u dsl.Term) bool { return u.Func == t.Func && u.Phase == t.Phase }
+		if c.term(p, t) == dsl.Unknown && !slices.ContainsFunc(free, same) {
+			free = append(free, t)
+		}
+	}
+	if len(free) > 10 {
+		return true
+	}
+	for values := range 1 << len(free) {
+		if possible(free, values) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *compiler) acceptNever(courses []course) {

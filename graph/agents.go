@@ -20,7 +20,8 @@ type agentDef struct {
 	hasSys bool
 	hasPr  bool
 	list   diag.List
-	active bool // being resolved, to find circles
+	unfit  diag.List // why it cannot be started as it is
+	active bool      // being resolved, to find circles
 
 	harness   string // what it runs on; "" only when neither it nor the project says
 	harnessAt diag.Span
@@ -218,12 +219,13 @@ func (c *Catalogue) checkAgent(def *agentDef) {
 			c.unknownEnvelope(list, a.Envelope.Span(), a.Envelope.Value)
 		}
 	}
+	// Whether it could be started matters only where it is: an agent that others extend need not run by itself.
 	if def.harness == "script" && !a.ScriptSet {
-		list.Report(diag.MissingKey, def.harnessAt, "agent %q runs on script and has no script", a.Name.Value).
+		def.unfit.Report(diag.MissingKey, def.harnessAt, "agent %q runs on script and has no script", a.Name.Value).
 			Hintf("add script: with one entry for each turn")
 	}
 	if def.harness == "command" && len(a.Argv.Items) == 0 {
-		list.Report(diag.MissingKey, def.harnessAt, "agent %q runs on command and has no argv", a.Name.Value).
+		def.unfit.Report(diag.MissingKey, def.harnessAt, "agent %q runs on command and has no argv", a.Name.Value).
 			Hintf("add argv: [./agent.sh]")
 	}
 	for i := range a.Fallback.Items {
@@ -264,7 +266,8 @@ func (c *compiler) agentIndex(a *schema.Agent) int {
 		return i
 	}
 	def := c.cat.resolveAgent(a)
-	c.list.Merge(def.list)
+	c.mergeAgent(a, map[*schema.Agent]bool{})
+	c.list.Merge(def.unfit)
 	if def.a.Envelope.Set {
 		c.kindNamed(def.a.Envelope.Value)
 	}
@@ -279,6 +282,18 @@ func (c *compiler) agentIndex(a *schema.Agent) int {
 		}
 	}
 	return i
+}
+
+// mergeAgent adds the findings of an agent and of all that it extends.
+func (c *compiler) mergeAgent(a *schema.Agent, seen map[*schema.Agent]bool) {
+	if seen[a] {
+		return
+	}
+	seen[a] = true
+	c.list.Merge(c.cat.resolveAgent(a).list)
+	if p, ok := c.cat.parent(a); ok && a.Extends.Set {
+		c.mergeAgent(p, seen)
+	}
 }
 
 func newAgent(def *agentDef) Agent {

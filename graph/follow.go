@@ -282,8 +282,8 @@ func (c *compiler) isSink(ph *Phase) bool {
 	return true
 }
 
-// bypasses reports phases that start beside a check although its route would send them back: they depend on
-// what the check can send the run back to, and not on the check.
+// bypasses reports phases further down the list that start beside a check although its route would send them
+// back: they depend on what the check can send the run back to, and not on the check.
 func (c *compiler) bypasses() {
 	said := NewSet(len(c.g.Phases))
 	for i := range c.g.Rules {
@@ -298,10 +298,7 @@ func (c *compiler) bypasses() {
 		}
 		for id := range beside.All {
 			ph := &c.g.Phases[id]
-			if id == check.ID || ph.Detour {
-				continue
-			}
-			if c.checksToo(ph, check) || !c.src[id].Needs.Set || c.joined(ph, check) {
+			if id <= check.ID || ph.Detour || !c.src[id].Needs.Set || c.checksToo(ph, check) {
 				continue
 			}
 			said.Add(id)
@@ -312,19 +309,14 @@ func (c *compiler) bypasses() {
 	}
 }
 
-// checksToo says that a phase is a check of the same kind: it can send back what the other one depends on.
+// checksToo says that a phase is a check beside the other: it can send back what the other one depends on, or
+// it changes nothing and is looked at together with the other, by a phase that waits for both or by the acceptance.
 func (c *compiler) checksToo(ph, check *Phase) bool {
 	for _, r := range c.g.RulesOf(ph.ID) {
 		if r.Way == Back && check.Before.Has(r.Target) {
 			return true
 		}
 	}
-	return false
-}
-
-// joined says that a phase which changes nothing is looked at together with the check: something waits for
-// both, or the acceptance names it.
-func (c *compiler) joined(ph, check *Phase) bool {
 	if ph.Writer || ph.Kind == Ask {
 		return false
 	}

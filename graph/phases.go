@@ -91,17 +91,23 @@ func (c *compiler) foreignKeys(ph *Phase, src *schema.Phase) {
 func (c *compiler) kindNamed(name string) *envelope.Kind {
 	k, ok := c.kinds[name]
 	if !ok {
-		var def *kindDef
-		if k, def, ok = c.cat.envelope(name); !ok {
+		if k, _, ok = c.cat.envelope(name); !ok {
 			return nil
 		}
-		if def != nil {
-			c.list.Merge(def.list)
-		}
+		c.mergeKind(name, map[string]bool{})
 		c.kinds[name] = k
 	}
 	c.used.envelope(c.cat, name)
 	return k
+}
+
+// mergeKind adds the findings of a kind of the file and of all that it extends.
+func (c *compiler) mergeKind(name string, seen map[string]bool) {
+	if e := find(c.cat.user.Envelopes, name, kindName); e != nil && !seen[name] {
+		seen[name] = true
+		c.list.Merge(c.cat.resolveKind(e).list)
+		c.mergeKind(e.Extends.Value, seen)
+	}
 }
 
 func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {

@@ -7,8 +7,8 @@ import (
 	"foundry/schema"
 )
 
-// This file finds the mistakes in shell texts that can be told without a shell: a quote that is never closed,
-// and an operator with nothing after it.
+// This file finds the mistakes in shell texts that can be told without a shell: a quote or a block that is
+// never closed, and an operator with nothing after it. Where it is not sure it says nothing.
 
 func checkShell(list *diag.List, t schema.Text) {
 	text := t.Value
@@ -28,6 +28,111 @@ func checkShell(list *diag.List, t schema.Text) {
 			return
 		}
 	}
+	checkBlocks(list, t)
+}
+
+// closers are the words that open a block of the shell, and the word that each of them waits for.
+var closers = map[string]string{"if": "fi", "case": "esac", "for": "done", "while": "done", "until": "done", "select": "done"}
+
+// checkBlocks reports a block that is never closed, and a word that closes none.
+func checkBlocks(list *diag.List, t schema.Text) {
+	type block struct {
+		word string
+		at   int
+	}
+	var open []block
+	for at, word := range commandWords(t.Value) {
+		switch _, opens := closers[word]; {
+		case opens:
+			open = append(open, block{word, at})
+		case word == "fi" || word == "esac" || word == "done":
+			if len(open) == 0 || closers[open[len(open)-1].word] != word {
+				list.Report(diag.ShellSyntax, t.Frag.Span(at, at+len(word)), "%q closes nothing here", word).
+					Hintf("remove it, or open its block before it")
+				return
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		b := open[len(open)-1]
+		list.Report(diag.ShellSyntax, t.Frag.Span(b.at, b.at+len(b.word)), "%q is never closed", b.word).
+			Hintf("end it with %s", closers[b.word])
+	}
+}
+
+// onward are words after which a command begins.
+var onward = map[string]bool{"if": true, "then": true, "elif": true, "else": true, "while": true, "until": true, "do": true, "{": true, "!": true, "time": true}
+
+// commandWords yields each word that stands where a command begins, with its offset: only there are the words
+// of the shell words of the shell. Quoted texts, comments and arithmetic are passed over.
+func commandWords(text string) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		var parens []bool // of each open parenthesis: it belongs to a word, as in $( )
+		begins := true
+		for i := 0; i < len(text); {
+			c := text[i]
+			switch {
+			case c == '\\':
+				i += 2
+				begins = false
+			case c == '"' || c == '\'':
+				i = afterQuote(text, i)
+				begins = false
+			case c == '#' && (i == 0 || strings.ContainsRune(" \t\n;(&|", rune(text[i-1]))):
+				end := strings.IndexByte(text[i:], '\n')
+				if end < 0 {
+					return
+				}
+				i += end
+			case c == '\n' || c == ';' || c == '&' || c == '|':
+				begins = true
+				i++
+			case c == ' ' || c == '\t' || c == '\r':
+				i++
+			case c == '(' && strings.HasPrefix(text[i:], "(("):
+				end := strings.Index(text[i:], "))")
+				if end < 0 {
+					return
+				}
+				i += end + 2
+				begins = false
+			case c == '(':
+				parens = append(parens, i > 0 && text[i-1] == '$')
+				begins = true
+				i++
+			case c == ')':
+				// The end of a pattern of case, or of f(), is followed by a command; that of $( ) is not.
+				begins = len(parens) == 0 || text[i-1] == '('
+				if len(parens) > 0 {
+					parens = parens[:len(parens)-1]
+				}
+				i++
+			default:
+				end := i + strings.IndexAny(text[i:]+" ", " \t\r\n;&|()\"'\\")
+				word := text[i:end]
+				pattern := end < len(text) && text[end] == ')' && len(parens) == 0
+				if begins && !pattern && !yield(i, word) {
+					return
+				}
+				begins = begins && onward[word]
+				i = max(end, i+1)
+			}
+		}
+	}
+}
+
+// afterQuote is the offset behind the quoted text that begins at i.
+func afterQuote(text string, i int) int {
+	for j := i + 1; j < len(text); j++ {
+		switch {
+		case text[j] == '\\' && text[i] == '"':
+			j++
+		case text[j] == text[i]:
+			return j + 1
+		}
+	}
+	return len(text)
 }
 
 // openQuote finds a quote without an end; -1 when there is none. Quotes inside $( ) inside quotes open and
