@@ -45,7 +45,7 @@ func (l *language) agents() {
 	)
 	l.turn = newSection("script", "a turn of a script",
 		text("item", "the item that it is kept for", func(t *ScriptTurn) *Text { return &t.Item }),
-		row("files", ShapePairs, "files written before the reply, by path; null deletes", readScriptFiles),
+		row("files", ShapeFiles, "files written before the reply, by path; null deletes", readScriptFiles),
 		text("run", "a shell command in the workspace, before the reply", func(t *ScriptTurn) *Text { return &t.Run }),
 		data("reply", "what it answers: an object is sent as JSON, a text verbatim", func(t *ScriptTurn) *Data { return &t.Reply }).must(),
 	)

@@ -24,7 +24,10 @@ const (
 	ShapeDuration                   // 90s, 15m, 1h30m
 	ShapeSize                       // 100MB
 	ShapeTexts                      // a list of texts
+	ShapePatterns                   // one text, or a list of texts
+	ShapeArgv                       // a list of texts that names a program and its arguments
 	ShapePairs                      // a mapping of texts
+	ShapeFiles                      // a mapping from paths to texts, or to null for a file that is deleted
 	ShapeProse                      // a text, or {file: path}
 	ShapeScript                     // a text for a shell, or a list as argv
 	ShapeScripts                    // a list of those
@@ -190,7 +193,7 @@ func data[T any](name, doc string, at func(*T) *Data) *key[T] {
 }
 
 func argv[T any](name, doc string, at func(*T) *Texts) *key[T] {
-	return row(name, ShapeTexts, doc, func(d *decoder, _ *Key, v value, t *T) { *at(t) = d.argv(v) })
+	return row(name, ShapeArgv, doc, func(d *decoder, _ *Key, v value, t *T) { *at(t) = d.argv(v) })
 }
 
 // nested is a key whose value is a mapping with the keys of another section.

@@ -111,7 +111,7 @@ func (l *language) tests() {
 	l.entry = newSection("entry", "an entry of a test",
 		data("reply", "what the agent answers: an object is sent as JSON, a text verbatim", func(e *Entry) *Data { return &e.Reply }).only("agent"),
 		text("stop", "how a turn without a reply ended", func(e *Entry) *Text { return &e.Stop }).enum("truncated", "limit", "timeout", "error").only("agent"),
-		row("files", ShapePairs, "files that were written, by path; null for a deleted one", func(d *decoder, _ *Key, v value, e *Entry) {
+		row("files", ShapeFiles, "files that were written, by path; null for a deleted one", func(d *decoder, _ *Key, v value, e *Entry) {
 			e.Files, e.FilesSet = d.files(v), true
 		}).only("agent"),
 		texts("changed", "the paths that changed, []: none; nobody knows if absent", func(e *Entry) *Texts { return &e.Changed }),

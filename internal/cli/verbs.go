@@ -31,6 +31,7 @@ func verbMakers() []verbMaker {
 		{"merge", mergeVerb},
 		{"discard", discardVerb},
 		{"doctor", doctorVerb},
+		{"schema", schemaVerb},
 		{"demo", demoVerb},
 		{"completion", completionVerb},
 		{"version", versionVerb},
