@@ -37,6 +37,7 @@ type enforcing struct {
 	boundary glob.Boundary
 	steps    []step
 	undoing  map[string]int // path: its violation
+	ahead    bool           // HEAD has new commits that are allowed
 }
 
 func (e *enforcing) run(ctx context.Context, commits bool) error {

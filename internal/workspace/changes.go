@@ -173,7 +173,7 @@ func (g git) markEOL(ctx context.Context, from, to string, list []Change) error 
 func (t *Tree) markIgnored(ctx context.Context, list []Change) error {
 	var paths []string
 	for _, c := range list {
-		if c.Kind != Deleted {
+		if c.Kind != Deleted && !t.inNested(c.Path) { // git refuses questions about what is in another repository
 			paths = append(paths, c.Path)
 		}
 	}
@@ -188,4 +188,21 @@ func (t *Tree) markIgnored(ctx context.Context, list []Change) error {
 		list[i].Ignored = c.Kind != Deleted && hit[c.Path]
 	}
 	return nil
+}
+
+// inNested reports whether a path is in a nested repository.
+func (t *Tree) inNested(p string) bool {
+	for _, d := range t.shadow.state.Modules {
+		if strings.HasPrefix(p, d+"/") {
+			return true
+		}
+	}
+	if t.last != nil {
+		for d := range t.last.meta.Nested {
+			if strings.HasPrefix(p, d+"/") {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -43,6 +43,7 @@ func (e *enforcing) head(ctx context.Context, commits bool) error {
 		}
 		switch {
 		case ahead && commits && len(newOps) == 0:
+			e.ahead = true
 			return nil
 		case ahead:
 			what = "new commits on " + headName(is)
@@ -171,7 +172,12 @@ func (e *enforcing) indexFlags(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.putBackIndex(ctx, e.start); err != nil {
+	if e.ahead {
+		err = t.clearFlags(ctx, flagged)
+	} else {
+		err = t.putBackIndex(ctx, e.start)
+	}
+	if err != nil {
 		return fmt.Errorf("put the index back: %w", err)
 	}
 	if len(flagged) == 0 {
@@ -182,6 +188,20 @@ func (e *enforcing) indexFlags(ctx context.Context) error {
 	}
 	for _, p := range flagged {
 		e.Violations = append(e.Violations, Violation{Path: p, Change: "index", Reason: "marked so that git does not look at it (assume-unchanged or skip-worktree)", Undone: true})
+	}
+	return nil
+}
+
+// clearFlags makes git look at files again, in an index that otherwise stays as it is.
+func (t *Tree) clearFlags(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	t.dropLock("index.lock")
+	for _, flag := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
+		if _, err := t.git.do(ctx, call{args: []string{"update-index", flag, "-z", "--stdin"}, stdin: nul(paths), writes: true}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func (m *merging) commitWork(ctx context.Context) error {
 	if err := m.judged(ctx, t); err != nil {
 		return err
 	}
-	if err := m.nestedWork(t); err != nil {
+	if err := m.nestedWork(ctx, t); err != nil {
 		return err
 	}
 	head, branch, err := t.git.head(ctx)
@@ -250,18 +250,23 @@ func (m *merging) ahead(ctx context.Context) error {
 }
 
 // nestedWork refuses when a nested repository has work that a merge cannot carry.
-func (m *merging) nestedWork(t *Tree) error {
-	first, err := t.Reload(context.Background(), "1")
+func (m *merging) nestedWork(ctx context.Context, t *Tree) error {
+	first, err := t.Reload(ctx, "1")
 	if err != nil {
-		first = Snapshot{}
+		first = Snapshot{} // without it only what the branch point names is known
 	}
 	b := &BlockedError{Reason: "nested repositories have changed, and a merge cannot carry them", Hint: "push what is in them and commit the new version by hand"}
-	if t.last != nil {
-		for d, at := range t.last.meta.Nested {
-			if was, known := first.meta.Nested[d]; !known || was != at {
-				b.Paths = append(b.Paths, d)
-			}
+	if t.last == nil {
+		return nil
+	}
+	for d, at := range t.last.meta.Nested {
+		if was, known := first.meta.Nested[d]; known && was == at {
+			continue
 		}
+		if link, err := m.r.git.line(ctx, "rev-parse", "-q", "--verify", m.s.BranchPoint+":"+d); err == nil && link == at {
+			continue
+		}
+		b.Paths = append(b.Paths, d)
 	}
 	slices.Sort(b.Paths)
 	if len(b.Paths) > 0 {

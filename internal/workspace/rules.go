@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -65,7 +66,7 @@ func (t *Tree) underRules(ctx context.Context, start Snapshot, tree string, s su
 	if err != nil {
 		return "", err
 	}
-	changed := !slices.Equal(s.scan.hidden, start.meta.Hidden)
+	changed := !maps.Equal(s.scan.hidden, start.meta.Hidden)
 	var created []string
 	for i := 0; i+1 < len(recs); i += 2 {
 		if path.Base(recs[i+1]) == ".gitignore" {
@@ -143,7 +144,7 @@ func (t *Tree) oldRules(ctx context.Context, start Snapshot) (git, error) {
 		}
 	}
 	// A directory that hid itself at the start goes on being hidden whole.
-	for _, p := range start.meta.Hidden {
+	for p := range start.meta.Hidden {
 		if err := replaceFile(filepath.Join(dir, p), []byte("*\n"), 0o600); err != nil {
 			return g, fmt.Errorf("lay out the ignore rules of the start: %w", err)
 		}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,7 +42,7 @@ type found struct {
 	special map[string]string // path: type
 	nested  []string          // directories with a .git of their own, the root excepted
 	empty   []string          // directories with nothing in them but such directories
-	hidden  []string          // .gitignore files in directories that have no entry, sorted
+	hidden  map[string]string // .gitignore files in directories that have no entry: digest of the content
 	notes   []string
 }
 
@@ -155,10 +156,10 @@ func typeName(m fs.FileMode) string {
 	return "special"
 }
 
-// scan looks at every directory that is not ignored. check asks git which of some directories (with a
-// trailing slash) an ignore rule matches.
+// scan looks at every directory that is not ignored. check asks git which of some directories an ignore rule
+// matches; they are named without a trailing slash, which git would take for a question about what is in them.
 func (s *scanner) scan(ctx context.Context, check func(context.Context, []string) (map[string]bool, error)) (found, error) {
-	f := found{special: map[string]string{}}
+	f := found{special: map[string]string{}, hidden: map[string]string{}}
 	level := []string{""}
 	for len(level) > 0 {
 		var next, unknown []string
@@ -183,16 +184,12 @@ func (s *scanner) scan(ctx context.Context, check func(context.Context, []string
 			}
 		}
 		if len(unknown) > 0 {
-			asked := make([]string, len(unknown))
-			for i, p := range unknown {
-				asked[i] = p + "/"
-			}
-			hit, err := check(ctx, asked)
+			hit, err := check(ctx, unknown)
 			if err != nil {
 				return f, err
 			}
 			for _, p := range unknown {
-				s.ignored[p] = hit[p+"/"]
+				s.ignored[p] = hit[p]
 				if !s.ignored[p] {
 					next = append(next, p)
 				}
@@ -202,7 +199,6 @@ func (s *scanner) scan(ctx context.Context, check func(context.Context, []string
 	}
 	slices.Sort(f.nested)
 	slices.Sort(f.empty)
-	slices.Sort(f.hidden)
 	return f, nil
 }
 
@@ -216,7 +212,8 @@ func (s *scanner) collect(f *found, rel string, d *dirState) {
 	}
 	if rel != "" && !s.tracked[rel] {
 		if d.ignores {
-			f.hidden = append(f.hidden, rel+"/.gitignore")
+			b, _ := os.ReadFile(filepath.Join(s.root, rel, ".gitignore")) // one that cannot be read hides nothing
+			f.hidden[rel+"/.gitignore"] = fmt.Sprintf("%x", sha256.Sum256(b))
 		}
 		if !d.files && !d.nested && len(d.special) == 0 {
 			f.empty = append(f.empty, rel)

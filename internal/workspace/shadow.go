@@ -38,6 +38,7 @@ type shadowState struct {
 	Based   bool     `json:"based"`             // Ignored was recorded
 	Sparse  []string `json:"sparse,omitempty"`  // tracked paths that the checkout leaves out
 	Links   []string `json:"links,omitempty"`   // symlinks that Prepare made
+	Modules []string `json:"modules,omitempty"` // paths where the real index has a commit of another repository
 	Admin   string   `json:"admin,omitempty"`   // git directory of the worktree
 	Branch  string   `json:"branch,omitempty"`  // full name; empty when detached
 	Commit  string   `json:"commit,omitempty"`  // branch point
@@ -150,6 +151,9 @@ func (s *shadow) fill(ctx context.Context, real git, adminDir string) error {
 		switch {
 		case e.mode == "160000" || e.stage != "0":
 			dropped = append(dropped, e.path)
+			if e.mode == "160000" {
+				s.state.Modules = append(s.state.Modules, e.path)
+			}
 			continue
 		case e.tag == 'S' || e.tag == 's':
 			if _, err := os.Lstat(filepath.Join(s.git.workTree, e.path)); errors.Is(err, fs.ErrNotExist) {

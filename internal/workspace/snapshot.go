@@ -29,7 +29,7 @@ type meta struct {
 	Special map[string]string  `json:"special,omitempty"` // path: fifo, socket, device
 	Nested  map[string]string  `json:"nested,omitempty"`  // nested repository: its HEAD, or ""
 	Empty   []string           `json:"empty,omitempty"`   // empty directories
-	Hidden  []string           `json:"hidden,omitempty"`  // .gitignore files that hide their own directory
+	Hidden  map[string]string  `json:"hidden,omitempty"`  // .gitignore files that hide their own directory: digest
 	Busy    []string           `json:"busy,omitempty"`    // operations that HEAD is in the middle of
 	Index   string             `json:"index,omitempty"`   // the file in the snapshot area that is a copy of the index
 }
@@ -53,6 +53,7 @@ type Tree struct {
 	next   int // number of the next snapshot
 	last   *Snapshot
 	forced map[string]identity // ignored files that were put in because they are watched
+	recent map[string]identity // files whose next change git might not see, see unsure
 	saved  identity            // of the real index when it was last copied
 	copied string
 	notes  []string
@@ -127,7 +128,7 @@ func (t *Tree) take(ctx context.Context, start *Snapshot) (Snapshot, error) {
 // equal reports whether two metas say the same.
 func (m meta) equal(o meta) bool {
 	return m.Head == o.Head && m.Branch == o.Branch && maps.Equal(m.Own, o.Own) && maps.Equal(m.Special, o.Special) && maps.Equal(m.Nested, o.Nested) &&
-		slices.Equal(m.Empty, o.Empty) && slices.Equal(m.Hidden, o.Hidden) && slices.Equal(m.Busy, o.Busy) && m.Index == o.Index
+		slices.Equal(m.Empty, o.Empty) && maps.Equal(m.Hidden, o.Hidden) && slices.Equal(m.Busy, o.Busy) && m.Index == o.Index
 }
 
 // tree brings the private index up to date and writes it.
@@ -157,9 +158,6 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 		}
 	}
 	m.Special, m.Empty, m.Hidden = s.scan.special, s.scan.empty, s.scan.hidden
-	if len(m.Special) == 0 {
-		m.Special = nil
-	}
 	if m.Nested, err = t.nested(ctx, s.scan.nested); err != nil {
 		return "", m, nil, err
 	}
@@ -271,6 +269,13 @@ func (t *Tree) changedEntries(ctx context.Context) ([]string, error) {
 	paths, err := fields(out)
 	if err != nil {
 		return nil, err
+	}
+	if again := t.unsure(); len(again) > 0 {
+		// An entry whose time stamps seem to match would be kept as it is, so it goes first.
+		if err := t.shadow.update(ctx, again, "--force-remove"); err != nil {
+			return nil, err
+		}
+		paths = append(paths, again...)
 	}
 	for _, p := range t.shadow.state.Sparse {
 		if _, err := os.Lstat(filepath.Join(t.dir, p)); err == nil {
@@ -398,8 +403,36 @@ func (t *Tree) index(ctx context.Context, paths []string) error {
 			return err
 		}
 		t.scan.addPaths(add)
+		t.remember(add)
 	}
 	return nil
+}
+
+// remember notes files whose modification time was set back. Git compares time stamps by the second, and
+// reads a file again when it is as young as the index; a file that was written twice in one second, with its
+// old time put back each time, would pass.
+func (t *Tree) remember(paths []string) {
+	now := time.Now().UnixNano()
+	for _, p := range paths {
+		id, err := identify(filepath.Join(t.dir, p))
+		if err == nil && id.ctime > now-2*int64(time.Second) && id.mtime < id.ctime-int64(time.Millisecond) {
+			t.recent[p] = id
+		}
+	}
+}
+
+// unsure returns those of the remembered files that have changed since.
+func (t *Tree) unsure() []string {
+	var changed []string
+	for p, was := range t.recent {
+		if id, err := identify(filepath.Join(t.dir, p)); err != nil || id != was {
+			changed = append(changed, p)
+		}
+		if was.ctime < time.Now().UnixNano()-2*int64(time.Second) {
+			delete(t.recent, p)
+		}
+	}
+	return changed
 }
 
 func (t *Tree) writeTree(ctx context.Context) (string, error) {

@@ -154,7 +154,7 @@ func (r *Repo) made(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 
 // newTree makes the value for a worktree.
 func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch, commit string) (*Tree, error) {
-	t := &Tree{repo: r, run: run, dir: dir, admin: admin, commit: commit, link: "gitdir: " + admin + "\n", forced: map[string]identity{}}
+	t := &Tree{repo: r, run: run, dir: dir, admin: admin, commit: commit, link: "gitdir: " + admin + "\n", forced: map[string]identity{}, recent: map[string]identity{}}
 	if branch != "" {
 		t.branch = "refs/heads/" + strings.TrimPrefix(branch, "refs/heads/")
 	}
@@ -192,8 +192,8 @@ func (r *Repo) rollback(ctx context.Context, s WorktreeSpec) error {
 	var errs []error
 	if admin := r.entryOf(dir); admin != "" {
 		errs = append(errs, os.RemoveAll(admin))
-		os.Remove(filepath.Dir(admin)) // when it is empty
 	}
+	os.Remove(filepath.Join(r.common, "worktrees")) // when it is empty
 	errs = append(errs, removeTree(dir), os.RemoveAll(r.shadowDir(s.Run)))
 	os.Remove(filepath.Dir(dir)) // when it is empty
 	if s.Branch != "" {
