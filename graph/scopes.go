@@ -35,6 +35,7 @@ var (
 	anyType    = &dsl.Type{Kind: dsl.AnyType}
 	stringType = &dsl.Type{Kind: dsl.String}
 	intType    = &dsl.Type{Kind: dsl.Int}
+	boolType   = &dsl.Type{Kind: dsl.Bool}
 	pathsType  = &dsl.Type{Kind: dsl.List, Elem: stringType}
 
 	// statusType is a phase's status at any time, endedType one that a rule can see.
