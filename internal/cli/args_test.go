@@ -125,3 +125,22 @@ func TestHelpIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// FuzzArrange orders any words: every operand is kept, behind "--", in its order.
+func FuzzArrange(f *testing.F) {
+	f.Add("lint a -- -b --format c")
+	f.Add("-qv -Cdir graph --json x --format=dot -")
+	f.Fuzz(func(t *testing.T, in string) {
+		s := &session{}
+		line, err := arrange(strings.Fields(in), globalFlags(), s.findVerb)
+		if err != nil || line.verb == nil {
+			return
+		}
+		for _, arg := range line.args {
+			if arg == "--" {
+				return
+			}
+		}
+		t.Fatalf("%q became %q, without --", in, line.args)
+	})
+}

@@ -136,3 +136,46 @@ func TestCheckInsertion(t *testing.T) {
 		}
 	}
 }
+
+// FuzzInsert puts a definition into texts of all kinds: what was there stays, in order, around what was added.
+func FuzzInsert(f *testing.F) {
+	for _, text := range []string{"", "version: 1\n", "pipelines:\n  a: {}\n\nagents:\n", "pipelines: {}\n", "a\r\npipelines:\r\n", "...\n", "\t\n- x\npipelines:\n#"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, line, err := insert(text, "pipelines", "# about\nplan:\n  phases: []\n")
+		if err != nil {
+			return
+		}
+		lines := strings.Split(got, "\n")
+		if line < 1 || line > len(lines) || strings.TrimSpace(lines[line-1]) != "plan:" {
+			t.Fatalf("line %d of %q is not the definition", line, got)
+		}
+		prefix := 0
+		for prefix < len(text) && prefix < len(got) && text[prefix] == got[prefix] {
+			prefix++
+		}
+		rest := text[prefix:]
+		if !strings.HasSuffix(got, rest) && !strings.HasSuffix(strings.TrimRight(got, "\r\n"), rest) { // a last line gets its line break
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
+// FuzzDefinition looks for a definition in texts of all kinds.
+func FuzzDefinition(f *testing.F) {
+	f.Add("agents:\n  # about\n  a:\n    x: 1\n\n  b: {}\n", "a")
+	f.Add("agents:\n\ta: 1\n", "a")
+	f.Fuzz(func(t *testing.T, text, name string) {
+		block, ok := definition(text, "agents", name)
+		if !ok {
+			return
+		}
+		for _, line := range strings.Split(block, "\n") {
+			if keyOf(line) == name && indentOf(line) == 0 {
+				return
+			}
+		}
+		t.Fatalf("%q has no line for %q", block, name)
+	})
+}
