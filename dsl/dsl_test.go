@@ -102,3 +102,17 @@ func condition(t testing.TB, text string) *Cond {
 	}
 	return c
 }
+
+// The documentation lists every function, with a line of its own.
+func TestFunctionsAreDescribed(t *testing.T) {
+	t.Parallel()
+	list := Functions()
+	if len(list) != len(functionNames()) {
+		t.Errorf("%d functions are listed, %d can be called", len(list), len(functionNames()))
+	}
+	for _, f := range list {
+		if f.Doc == "" || strings.HasSuffix(f.Doc, ".") || !strings.Contains(f.Usage, f.Name+"(") {
+			t.Errorf("bad row %+v", f)
+		}
+	}
+}

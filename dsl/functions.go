@@ -48,36 +48,61 @@ type function struct {
 	result   Kind  // 0: told from the arguments
 	own      func(args ...any) (any, error)
 	usage    string
+	doc      string // one line, for the documentation
 }
 
 // functions is the table, in the order of the documentation.
 var functions = [...]function{
-	{name: "len", params: []kinds{sized}, result: Int, usage: "len(list or text)"},
-	{name: "any", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "any(list, condition)"},
-	{name: "all", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "all(list, condition)"},
-	{name: "none", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "none(list, condition)"},
-	{name: "one", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "one(list, condition)"},
-	{name: "count", params: []kinds{lists}, optional: 1, closure: true, yields: bools, result: Int, usage: "count(list, condition)"},
-	{name: "filter", params: []kinds{lists}, closure: true, yields: bools, usage: "filter(list, condition)"},
-	{name: "map", params: []kinds{lists}, closure: true, yields: anything, usage: "map(list, value)"},
-	{name: "sum", params: []kinds{lists}, optional: 1, closure: true, yields: numbers, usage: "sum(list) or sum(list, number)"},
-	{name: "first", params: []kinds{lists}, usage: "first(list)"},
-	{name: "last", params: []kinds{lists}, usage: "last(list)"},
-	{name: "join", params: []kinds{lists, texts}, optional: 1, result: String, usage: `join(list, ", ")`},
-	{name: "split", params: []kinds{texts, texts, ints}, optional: 1, result: List, usage: `split(text, ",")`},
-	{name: "trim", params: []kinds{texts, texts}, optional: 1, result: String, usage: "trim(text)"},
-	{name: "lower", params: []kinds{texts}, result: String, usage: "lower(text)"},
-	{name: "upper", params: []kinds{texts}, result: String, usage: "upper(text)"},
-	{name: "replace", params: []kinds{texts, texts, texts, ints}, optional: 1, result: String, usage: "replace(text, old, new)"},
-	{name: "string", params: []kinds{scalars}, result: String, usage: "string(value)"},
-	{name: "int", params: []kinds{of(String, Int, Number)}, result: Int, own: whole, usage: "int(value)"},
-	{name: "min", params: []kinds{of(Int, Number, List)}, many: true, usage: "min(a, b) or min(list)"},
-	{name: "max", params: []kinds{of(Int, Number, List)}, many: true, usage: "max(a, b) or max(list)"},
+	{name: "len", params: []kinds{sized}, result: Int, usage: "len(list or text)", doc: "how many elements a list has, characters a text, fields an object"},
+	{name: "any", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "any(list, condition)", doc: "whether the condition holds for at least one element"},
+	{name: "all", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "all(list, condition)", doc: "whether it holds for every element; of an empty list it does"},
+	{name: "none", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "none(list, condition)", doc: "whether it holds for no element"},
+	{name: "one", params: []kinds{lists}, closure: true, yields: bools, result: Bool, usage: "one(list, condition)", doc: "whether it holds for exactly one element"},
+	{name: "count", params: []kinds{lists}, optional: 1, closure: true, yields: bools, result: Int, usage: "count(list, condition)", doc: "for how many elements it holds; without a condition, how many are true"},
+	{name: "filter", params: []kinds{lists}, closure: true, yields: bools, usage: "filter(list, condition)", doc: "the elements for which it holds"},
+	{name: "map", params: []kinds{lists}, closure: true, yields: anything, usage: "map(list, value)", doc: "the value for each element"},
+	{name: "sum", params: []kinds{lists}, optional: 1, closure: true, yields: numbers, usage: "sum(list) or sum(list, number)", doc: "the sum of the elements, or of a number for each"},
+	{name: "first", params: []kinds{lists}, usage: "first(list)", doc: "the first element; an empty list has none, which is no value"},
+	{name: "last", params: []kinds{lists}, usage: "last(list)", doc: "the last element; an empty list has none, which is no value"},
+	{name: "join", params: []kinds{lists, texts}, optional: 1, result: String, usage: `join(list, ", ")`, doc: "the texts of a list as one text, with the second text between them"},
+	{name: "split", params: []kinds{texts, texts, ints}, optional: 1, result: List, usage: `split(text, ",")`, doc: "a text cut at each place where the second text stands"},
+	{name: "trim", params: []kinds{texts, texts}, optional: 1, result: String, usage: "trim(text)", doc: "a text without the blanks at both ends, or without the characters of the second text"},
+	{name: "lower", params: []kinds{texts}, result: String, usage: "lower(text)", doc: "in small letters"},
+	{name: "upper", params: []kinds{texts}, result: String, usage: "upper(text)", doc: "in capital letters"},
+	{name: "replace", params: []kinds{texts, texts, texts, ints}, optional: 1, result: String, usage: "replace(text, old, new)", doc: "a text with another in place of each occurrence, or of the first n"},
+	{name: "string", params: []kinds{scalars}, result: String, usage: "string(value)", doc: "a number or a truth as text"},
+	{name: "int", params: []kinds{of(String, Int, Number)}, result: Int, own: whole, usage: "int(value)", doc: "a number cut at its point, or a text of digits, as a whole number"},
+	{name: "min", params: []kinds{of(Int, Number, List)}, many: true, usage: "min(a, b) or min(list)", doc: "the smallest of numbers"},
+	{name: "max", params: []kinds{of(Int, Number, List)}, many: true, usage: "max(a, b) or max(list)", doc: "the largest of numbers"},
 
-	{name: "tail", params: []kinds{texts, ints}, result: String, own: tail, usage: "tail(output, 40)"},
-	{name: "lines", params: []kinds{texts}, result: List, own: lines, usage: "lines(output)"},
-	{name: "text", params: []kinds{anything}, result: String, own: text, usage: "text(list or object)"},
-	{name: "glob", params: []kinds{texts, lists}, result: List, own: globbed, usage: `glob("src/**", changed)`},
+	{name: "tail", params: []kinds{texts, ints}, result: String, own: tail, usage: "tail(output, 40)", doc: "the last n lines of a text"},
+	{name: "lines", params: []kinds{texts}, result: List, own: lines, usage: "lines(output)", doc: "the lines of a text as a list"},
+	{name: "text", params: []kinds{anything}, result: String, own: text, usage: "text(list or object)", doc: "a list as bullets, an object as JSON, anything else as it is"},
+	{name: "glob", params: []kinds{texts, lists}, result: List, own: globbed, usage: `glob("src/**", changed)`, doc: "the entries of a list that match a pattern of paths"},
+}
+
+// Function describes a function of expressions for the documentation and for editors.
+type Function struct {
+	Name   string
+	Usage  string // a call, as an example
+	Result string // the kind of its value; "" when that follows from the arguments
+	Doc    string // one line
+}
+
+// Functions lists all that can be called, in the order of the documentation.
+func Functions() []Function {
+	out := []Function{
+		{Name: "passed", Usage: usage("passed"), Result: Bool.String(), Doc: "whether the phase stands at success now; the id is a literal"},
+		{Name: "approved", Usage: usage("approved"), Result: Bool.String(), Doc: "whether a review, or a person who was asked, approved; the id is a literal"},
+	}
+	for _, f := range functions {
+		row := Function{Name: f.name, Usage: f.usage, Doc: f.doc}
+		if f.result != 0 {
+			row.Result = f.result.String()
+		}
+		out = append(out, row)
+	}
+	return out
 }
 
 // predicates take the id of a phase, in quotes. words are names with a value of their own.
