@@ -166,8 +166,7 @@ func (d *doctor) pipelineFile() {
 		return
 	}
 	d.proj = p
-	found := p.findings
-	found.Merge(p.names.Lint())
+	found := p.lint()
 	list := diag.Unsilenced(found.Sorted())
 	switch {
 	case found.HasErrors():

@@ -19,7 +19,7 @@ func graphVerb(s *session) verb {
 			ArgsUsage: "[PIPELINE]",
 			Description: `Compiles a pipeline and draws its phases, their order, their routes, and the proven bound on how often each phase can
 be visited and how many turns agents can take. Without PIPELINE it is the one that "default" names, else the only one of
-the file. Builtin pipelines need no pipeline file. Nothing is run.`,
+the file. Those that ship can be drawn too, once the file defines the commands that they run. Nothing is run.`,
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "format", Value: "text", Usage: "text, mermaid, dot or json (`FORMAT`)"},
 				jsonFlag(),
@@ -85,6 +85,9 @@ func (s *session) compile(p *project, name string) (*graph.Graph, error) {
 	}
 	if !slices.Contains(pipelineNames(p), name) {
 		return nil, unknownPipeline(p, name)
+	}
+	if missing := p.missing(name); len(missing) > 0 {
+		return nil, badUsage("pipeline %q runs the command %q, which is not defined", name, missing[0]).hintf("%s", p.defineCommand(missing[0]))
 	}
 	g, found := p.names.Compile(name)
 	if found.HasErrors() || g == nil {

@@ -54,8 +54,7 @@ func (s *session) lint(c *cli.Context, formats []string) error {
 	}
 	var list []diag.Diagnostic
 	for _, p := range projects {
-		found := p.findings
-		found.Merge(p.names.Lint())
+		found := p.lint()
 		list = append(list, diag.Unsilenced(found.Sorted())...)
 	}
 	if err := s.writeFindings(list, format); err != nil && !isClosedPipe(err) {

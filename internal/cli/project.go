@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"foundry/builtins"
@@ -32,6 +33,7 @@ type project struct {
 	source   *diag.Source     // nil when there is no file
 	findings diag.List        // of decoding
 	names    *graph.Catalogue
+	ships    *schema.Document  // what ships, decoded
 	used     map[string]string // the texts that were read for it, by path, for the record of a run
 }
 
@@ -142,11 +144,11 @@ func newProject(root, path, name string, source *diag.Source) *project {
 // newProjectFrom decodes a source whose texts are read by read: from the repository only, links included, or
 // from the record of a run.
 func newProjectFrom(root, path, name string, source *diag.Source, read func(name string) (string, error)) *project {
-	p := &project{root: root, path: path, name: name, source: source, used: map[string]string{}}
+	p := &project{root: root, path: path, name: name, source: source, ships: shipped(), used: map[string]string{}}
 	if source != nil {
 		p.doc, p.findings = schema.Decode(source)
 	}
-	p.names = graph.New(p.doc, shipped(), graph.Files{Path: p.relative(), Read: func(name string) (string, error) {
+	p.names = graph.New(p.doc, p.ships, graph.Files{Path: p.relative(), Read: func(name string) (string, error) {
 		text, err := read(name)
 		if err == nil {
 			p.used[name] = text
@@ -173,6 +175,55 @@ func (p *project) relative() string {
 		}
 	}
 	return p.name
+}
+
+// lint returns every finding of the pipeline file. A default pipeline that ships is looked at too, as far as
+// the file has to give it something.
+func (p *project) lint() diag.List {
+	var found diag.List
+	found.Merge(p.findings)
+	if p.doc == nil || p.doc.Broken {
+		return found
+	}
+	found.Merge(p.names.Lint())
+	if name := p.doc.Default.Value; p.doc.Default.Set {
+		for _, command := range p.missing(name) {
+			found.Report(diag.UnknownCommand, p.doc.Default.Span(), "the default pipeline %q runs the command %q, which is not defined", name, command).
+				Hintf("%s", p.defineCommand(command))
+		}
+	}
+	return found
+}
+
+// missing are the commands that a pipeline which ships runs and the file does not define.
+func (p *project) missing(pipeline string) []string {
+	named := func(x schema.Pipeline) bool { return x.Name.Value == pipeline }
+	at := slices.IndexFunc(p.ships.Pipelines, named)
+	if at < 0 || p.doc != nil && slices.ContainsFunc(p.doc.Pipelines, named) {
+		return nil
+	}
+	var out []string
+	for i := range p.ships.Pipelines[at].Phases {
+		name := p.ships.Pipelines[at].Phases[i].Command.Value
+		defined := p.doc != nil && slices.ContainsFunc(p.doc.Commands, func(c schema.Command) bool { return c.Name.Value == name })
+		if name != "" && !defined && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// defineCommand says what to write for a command, with what the repository seems to use.
+func (p *project) defineCommand(name string) string {
+	line := name + ": the command line"
+	if t, err := findToolchain(p.root); err == nil {
+		for _, c := range t.commands {
+			if c.name == name {
+				line = name + ": " + scalar(c.run) + ", as " + c.from + " has it"
+			}
+		}
+	}
+	return "add it under commands: " + line
 }
 
 // refuse writes the findings of a pipeline that does not compile and ends the program.

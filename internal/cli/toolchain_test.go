@@ -131,8 +131,7 @@ func TestInitLintsClean(t *testing.T) {
 func lintStrictly(t *testing.T, text string) {
 	t.Helper()
 	p := parse(text)
-	found := p.findings
-	found.Merge(p.names.Lint())
+	found := p.lint()
 	for _, d := range found.Sorted() {
 		t.Errorf("%v: %s [%s]\n%s", d.Span.Position(), d.Message, d.Rule, text)
 	}
