@@ -31,8 +31,8 @@ var edges = map[string][]string{
 	"internal/workspace": {"internal/process", "glob"},
 	"internal/harness":   {"internal/process", "diag"},
 	"internal/journal":   {"runner"},
-	"internal/report":    {"runner", "graph", "diag"},
-	"internal/check":     {"runner", "graph", "diag"},
+	"internal/report":    {"runner", "graph", "gates", "diag"},
+	"internal/check":     {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag"},
 	"internal/drive":     {"runner", "graph", "gates", "envelope", "dsl", "glob", "internal/workspace", "internal/harness", "internal/process", "internal/journal"},
 	"internal/cli":       {"*"},
 }

@@ -212,6 +212,11 @@ func play(t *rapid.T, g *graph.Graph, f *fate, jobs int, pick func(n int) int) (
 	}
 }
 
+// stillWanted says whether a command is still to be carried out.
+func stillWanted(g *graph.Graph, s runner.State, c runner.Command) bool {
+	return isAmong(c, runner.Outstanding(g, s))
+}
+
 // story is what must not depend on the order in which things end: each phase's visits with their feedback
 // and ends, and the verdict.
 func story(s runner.State, log []runner.Event) string {

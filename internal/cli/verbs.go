@@ -16,6 +16,7 @@ func verbMakers() []verbMaker {
 		{"init", initVerb},
 		{"up", upVerb},
 		{"lint", lintVerb},
+		{"test", testVerb},
 		{"graph", graphVerb},
 		{"ls", lsVerb},
 		{"explain", explainVerb},

@@ -1,0 +1,83 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"foundry/graph"
+	"foundry/runner"
+)
+
+// This file keeps the made-up workspace: the files whose text was given, what has changed since the run began,
+// and a name for each state that a phase left behind.
+
+// tree is the workspace at one instant. It is a value: what a visit changes makes a new one.
+type tree struct {
+	n       int                // its name; two trees of one number are equal
+	files   map[string]*string // known texts; nil for a deleted file
+	changed map[string]bool    // every path that some visit changed
+}
+
+func (t tree) name() string { return "tree-" + strconv.Itoa(t.n) }
+
+type visitKey struct {
+	phase graph.PhaseID
+	n     int
+}
+
+// visit is what a phase did since it was entered.
+type visit struct {
+	start   tree
+	newest  Given
+	changed map[string]bool
+	wrote   map[string]bool // paths whose text was given
+	files   bool            // some turn of it gave files
+}
+
+// paths are what the visit changed, sorted.
+func (v *visit) paths() []string { return slices.Sorted(maps.Keys(v.changed)) }
+
+func (w *World) visit(c runner.Command) *visit {
+	key := visitKey{c.ID.Phase, c.ID.Visit}
+	v, ok := w.visits[key]
+	if !ok {
+		v = &visit{start: w.tree, changed: map[string]bool{}, wrote: map[string]bool{}}
+		w.visits[key] = v
+	}
+	return v
+}
+
+// worked takes what a turn or a command did to the workspace. Where nothing is said of what changed, the tree
+// is one that nothing equals, unless a reader was at work.
+func (w *World) worked(c runner.Command, given Given, reader bool) {
+	v := w.visit(c)
+	v.newest = given
+	v.files = v.files || given.HasFiles
+	if (given.Looked || reader) && len(given.Changed) == 0 && len(given.Files) == 0 {
+		return
+	}
+	t := tree{n: w.tree.n, files: maps.Clone(w.tree.files), changed: maps.Clone(w.tree.changed)}
+	if t.files == nil {
+		t.files, t.changed = map[string]*string{}, map[string]bool{}
+	}
+	change := func(path string) { v.changed[path], t.changed[path] = true, true }
+	for _, f := range given.Files {
+		v.wrote[f.Path] = true
+		if t.files[f.Path] = nil; !f.Delete {
+			text := f.Text
+			t.files[f.Path] = &text
+		}
+		if !given.Looked {
+			change(f.Path)
+		}
+	}
+	for _, path := range given.Changed {
+		change(path)
+	}
+	if !given.Looked || len(given.Changed) > 0 {
+		w.trees++
+		t.n = w.trees
+	}
+	w.tree = t
+}
