@@ -8,7 +8,8 @@ type Outline struct {
 	ID          string     `json:"id"`
 	Pipeline    string     `json:"pipeline"`
 	Status      string     `json:"status"` // queued, running, waiting, paused, interrupted, accepted, rejected, failed, killed
-	Reason      string     `json:"reason"`
+	Reason      string     `json:"reason"` // the word and, behind a colon, the detail: "spent: test -> build used 2 of 2"
+	Word        string     `json:"-"`      // the word alone
 	Request     string     `json:"request"`
 	Branch      string     `json:"branch"`
 	Base        string     `json:"base"`
@@ -70,6 +71,9 @@ func (o *Outline) Add(e *Event) {
 	case RunEnded, RunSettled:
 		if e.Status != "" {
 			o.set(e.Status, e.Reason, &e.At)
+			if e.Reason != "" && e.Text != "" {
+				o.Reason += ": " + e.Text
+			}
 		}
 	case RunMerged:
 		commit := e.Commit
@@ -153,7 +157,7 @@ func (o *Outline) set(status, reason string, at *time.Time) {
 	if o.Status == "killed" {
 		return
 	}
-	o.Status, o.Reason, o.Ended = status, reason, nil
+	o.Status, o.Reason, o.Word, o.Ended = status, reason, reason, nil
 	if at != nil && o.Final() {
 		ended := *at
 		o.Ended = &ended

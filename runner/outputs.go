@@ -25,6 +25,9 @@ func ReadOutputs(outputs []graph.Output, printed string) (found map[string]strin
 			case graph.ParamInt:
 				_, err := strconv.Atoi(text)
 				ok = err == nil
+			case graph.ParamNumber:
+				_, err := strconv.ParseFloat(text, 64)
+				ok = err == nil
 			case graph.ParamBool:
 				ok = text == "true" || text == "false"
 			}

@@ -49,8 +49,11 @@ func (m *machine) done() bool { return m.s.stage == stageEnded }
 
 // settleQueued goes over the queued phases once, in list order, and says whether anything changed.
 func (m *machine) settleQueued() bool {
+	// As long as nothing left out or blocked others, a phase whose need is not over has to wait. That is so for most
+	// of a long pipeline each time, and cheaper to see than by readiness.
+	calm := len(m.s.forward) == 0 && m.s.closed.Empty() && m.s.blocked.Empty()
 	for _, p := range m.s.plan.order {
-		if m.s.phases[p].status != Queued {
+		if m.s.phases[p].status != Queued || (calm && m.needsMore(p)) {
 			continue
 		}
 		switch r, why := m.readiness(p); r {
@@ -71,6 +74,17 @@ func (m *machine) settleQueued() bool {
 				m.begin(p)
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// needsMore says that a phase that p needs is not over. It is never said of a detour, which is entered otherwise.
+func (m *machine) needsMore(p graph.PhaseID) bool {
+	ph := m.s.phases[p]
+	for _, need := range m.g.Phases[p].Needs {
+		if m.s.active.Has(need) && (!ph.forced || ph.fresh.Has(need)) {
+			return !m.g.Phases[p].Detour
 		}
 	}
 	return false

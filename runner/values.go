@@ -130,6 +130,10 @@ func typed(t graph.ParamType, text string) any {
 		if n, err := strconv.Atoi(text); err == nil {
 			return n
 		}
+	case graph.ParamNumber:
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
 	case graph.ParamBool:
 		return text == "true"
 	case graph.ParamList:

@@ -106,7 +106,7 @@ func (g *generator) section(name string) object {
 	}
 	var required []any
 	for _, k := range keys {
-		if k.Required {
+		if k.Required && k.Unless == "" {
 			required = append(required, k.Name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 func (l *language) pipelines() {
 	l.pipeline = newSection("pipeline", "a pipeline",
-		unbuilt[Pipeline]("extends", ShapeText, "the pipeline whose keys it has unless it says otherwise"),
+		text("extends", "the pipeline whose keys it has unless it says otherwise, such as builtin/plan-build-test", func(p *Pipeline) *Text { return &p.Extends }),
 		unbuilt[Pipeline]("patch", ShapeMap, "changes of single phases of the extended pipeline, by id"),
 		text("description", "what it does, in one line", func(p *Pipeline) *Text { return &p.Description }),
 		names("params", "param", "values that a run may set with --set", func(d *decoder, v value, p *Pipeline) {
@@ -37,7 +37,7 @@ func (l *language) pipelines() {
 		boolean("fail_fast", "whether the first failure stops everything", func(p *Pipeline) *Bool { return &p.FailFast }).def("false"),
 		boolean("keep_going", "whether phases run although what they need failed", func(p *Pipeline) *Bool { return &p.KeepGoing }).def("false"),
 		unbuilt[Pipeline]("after", ShapeSection, "code phases after the run has ended"),
-		list("phases", "phase", "the phases, in order", func(d *decoder, v value, p *Pipeline) { p.Phases = d.phases(v) }).must(),
+		list("phases", "phase", "the phases, in order", func(d *decoder, v value, p *Pipeline) { p.Phases = d.phases(v) }).must().unless("extends"),
 	)
 	l.param = newSection("param", "a param",
 		text("type", "what it holds", func(p *Param) *Text { return &p.Type }).enum("string", "text", "int", "bool", "choice", "list", "path").def("string"),

@@ -47,7 +47,7 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 		}
 	}
 	for _, k := range s.keys {
-		if k.Required && !got.has(k.Name) && !meant[k.Name] {
+		if k.Required && !got.has(k.Name) && !meant[k.Name] && (k.Unless == "" || !got.has(k.Unless)) {
 			at := v.at
 			if at.IsZero() || at.Start == at.End {
 				at = d.opening(v.node)

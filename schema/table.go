@@ -54,6 +54,7 @@ type Key struct {
 	Default  string   // what holds when it is absent, as text; "" when nothing does or the text says it
 	Doc      string   // one line
 	Required bool
+	Unless   string // the key that, when it is there, makes this one not required
 	Built    bool   // false: refused with an error that says so
 	Kind     string // of phase keys that only one kind of phase has: agent, code, ask, call, each
 	Min, Max int    // of whole numbers; Max is math.MaxInt when there is no upper end
@@ -115,6 +116,7 @@ func row[T any](name string, shape Shape, doc string, read func(*decoder, *Key, 
 
 func (k *key[T]) def(s string) *key[T]         { k.Default = s; return k }
 func (k *key[T]) must() *key[T]                { k.Required = true; return k }
+func (k *key[T]) unless(other string) *key[T]  { k.Unless = other; return k }
 func (k *key[T]) enum(words ...string) *key[T] { k.Enum = words; return k }
 func (k *key[T]) from(low int) *key[T]         { k.Min = low; return k }
 func (k *key[T]) to(high int) *key[T]          { k.Max = high; return k }

@@ -19,9 +19,9 @@ const detachPatience = 20 * time.Second
 // detach starts the same command in the background and prints the run's id once its record is open. What
 // keeps it from getting that far is shown here.
 func (s *session) detach(c *cli.Context, pl *place) error {
-	self, err := os.Executable()
+	self, err := selfPath()
 	if err != nil {
-		return failure(fmt.Errorf("find foundry's own program: %w", err))
+		return failure(err)
 	}
 	errs, err := os.CreateTemp("", "foundry-detach-*")
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -278,7 +277,7 @@ func (s *session) drive(d driving) error {
 	}
 	environ := process.Environ(os.Environ())
 	guard := &process.Guard{Token: d.rec.ID()}
-	self, err := os.Executable()
+	self, err := selfPath()
 	if err == nil {
 		err = guard.Start(self)
 	}
@@ -387,7 +386,7 @@ func exitOf(o runner.Outline) Exit {
 	case "accepted":
 		return Done
 	case "rejected":
-		if strings.HasPrefix(o.Reason, runner.ReasonBudget+":") {
+		if strings.HasPrefix(o.Word, runner.ReasonBudget+":") {
 			return OverBudget
 		}
 		return Refused
@@ -436,10 +435,13 @@ func runTrees(events []runner.Event) (from, to string) {
 	return from, to
 }
 
-// who names the person at work, for the record.
+// who names the person at work, for the record. It is the environment that says so: asking the system for the
+// account would load a C library at every start of the program.
 func who() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
+	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if v := os.Getenv(name); v != "" {
+			return v
+		}
 	}
 	return strconv.Itoa(os.Getuid())
 }

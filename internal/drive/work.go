@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -183,10 +184,14 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if ph.Model != "" {
 		model = ph.Model
 	}
+	timeout := agent.TurnTimeout
+	if ph.Timeout > 0 {
+		timeout = ph.Timeout
+	}
 	r := session.Turn(ctx, harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
-		ReadOnly: ph.Boundary.ReadOnly(), Model: model, Effort: agent.Effort, Timeout: agent.TurnTimeout, Stall: agent.StallTimeout,
-		Dir: d.Tree.Dir(), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
+		ReadOnly: ph.Boundary.ReadOnly(), Model: model, Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
+		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: d.Environ, Kill: d.Force, Guard: d.Guard,
 	}, nil)
 	for _, left := range r.Left {
@@ -377,18 +382,16 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 // launch runs one command of the pipeline in the workspace. An error means that it could not be started,
 // which is nobody's work to repair.
 func (d *driver) launch(ctx context.Context, st runner.Start, label, logName string, timeout time.Duration) (*runner.CommandResult, string, error) {
-	rel, full, err := d.Record.LogPath("logs/" + logName)
-	if err != nil {
-		return nil, "", fmt.Errorf("opening the log of %s: %w", label, err)
-	}
+	log := d.Record.Log("logs/" + logName)
 	r := process.Run(ctx, process.Spec{Argv: st.Argv, Shell: st.Shell, Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(st.Dir)),
-		Env: append(append([]string{}, d.Environ...), st.Env...), LogPath: full, LogLimit: d.Graph.Project.Keep.LogBytes,
+		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.Graph.Project.Keep.LogBytes,
 		Timeout: timeout, Kill: d.Force, Guard: d.Guard})
+	rel, err := log.Close()
 	if r.Reason == process.NotStarted {
 		return nil, rel, fmt.Errorf("starting %s: %w", label, r.Err)
 	}
-	if r.LogErr != nil {
-		return nil, rel, fmt.Errorf("writing the log of %s: %w", label, r.LogErr)
+	if err = errors.Join(r.LogErr, err); err != nil {
+		return nil, rel, fmt.Errorf("writing the log of %s: %w", label, err)
 	}
 	out := &runner.CommandResult{Command: label, Exit: r.Exit, Signal: r.Signal, Timeout: r.Reason == process.TimedOut, Output: r.Tail,
 		Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}

@@ -420,6 +420,23 @@ func TestFiles(t *testing.T) {
 	if err != nil || rel != "logs/test.1.log" || full != s.File(id, rel) {
 		t.Errorf("%q %q %v", rel, full, err)
 	}
+	silent, first, second := r.Log("logs/silent.log"), r.Log("logs/test.2.log"), r.Log("logs/test.2.log")
+	for _, l := range []*Log{first, second, first} {
+		if _, err := l.Write([]byte("line\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for l, want := range map[*Log]string{silent: "", first: "logs/test.2.log", second: "logs/test.2-2.log"} {
+		if rel, err := l.Close(); rel != want || err != nil {
+			t.Errorf("a log is called %q, want %q; %v", rel, want, err)
+		}
+	}
+	if b, _ := os.ReadFile(s.File(id, "logs/test.2.log")); string(b) != "line\nline\n" {
+		t.Errorf("the log holds %q", b)
+	}
+	if _, err := os.Lstat(s.File(id, "logs/silent.log")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a log that nothing was written to: %v", err)
+	}
 	for _, name := range []string{"", ".", "..", "../x", "/x", "a/../../x", "a//b", "a/", "./a"} {
 		if rel, err := r.WriteFile(name, nil); err == nil {
 			t.Errorf("%q was written as %q", name, rel)

@@ -111,7 +111,7 @@ func (t *Trace) cause() []string {
 	case "interrupted":
 		return []string{first(firstLine(t.Text), "it was cut off before its end; what was finished is kept")}
 	}
-	line := reasonText(t.Reason)
+	line := reasonText(t.Word)
 	said := firstLine(t.Text)
 	if said != "" && said != line {
 		line = strings.TrimPrefix(line+": "+said, ": ")

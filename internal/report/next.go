@@ -66,7 +66,7 @@ func (t *Trace) Next(f Facts) []Step {
 	switch t.Status {
 	case "running", "queued":
 		if !f.Live {
-			return []Step{{"foundry resume " + id, "go on where it was cut off"}, {"foundry sweep", "close runs that nobody carries on"}}
+			return []Step{{"foundry resume " + id, "go on where it was cut off"}}
 		}
 		return []Step{{"foundry logs -f " + id, "follow it"}, {"foundry kill " + id, "stop it for good"}}
 	case "waiting":
@@ -111,14 +111,14 @@ func (t *Trace) afterRefused() []Step {
 		}
 		steps = append(steps, Step{fmt.Sprintf("foundry %s %s %s", verb, id, p.Name), "what went wrong"})
 	}
-	limit, budget := strings.CutPrefix(t.Reason, "budget:")
+	limit, budget := strings.CutPrefix(t.Word, "budget:")
 	switch {
 	case budget:
 		grant := map[string]string{"time": "+30m", "turns": "+20", "tokens": "+500000", "cost": "+2.00", "phases": "+20"}[limit]
 		steps = append([]Step{{"foundry resume " + id + " --limit " + limit + "=" + grant, "give it more and go on"}}, steps...)
-	case t.Reason == "spent":
+	case t.Word == "spent":
 		steps = append(steps, Step{"foundry resume " + id + " --retry 1", "one more round"})
-	case t.Reason == "orphaned", t.Status == "failed", t.Reason == "unmatched":
+	case t.Word == "orphaned", t.Status == "failed", t.Word == "unmatched":
 		steps = append(steps, Step{"foundry resume " + id, "try again from there"})
 	}
 	if len(steps) == 0 {
