@@ -2,10 +2,13 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,12 +27,32 @@ type stat struct {
 	name                 string
 }
 
+// slurp reads a file of /proc as far as that can be done. It makes the system calls itself: the os package first
+// asks whether such a file can be waited for, which takes longer than to read it. buf is used when it is large
+// enough.
+func slurp(path string, buf []byte) []byte {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	b := buf[:0]
+	for {
+		b = slices.Grow(b, 512)
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil, n == 0:
+			return b
+		default:
+			b = b[:len(b)+n]
+		}
+	}
+}
+
 // readStat reads the facts about a process; ok is false when there is none with this pid.
 func readStat(pid int) (s stat, ok bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return s, false
-	}
+	b := slurp("/proc/"+strconv.Itoa(pid)+"/stat", make([]byte, 0, 1024))
 	// The name stands in parentheses and may itself hold spaces and parentheses.
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 0 || end < open {
@@ -43,8 +66,16 @@ func readStat(pid int) (s stat, ok bool) {
 	s.ppid, _ = strconv.Atoi(f[1])
 	s.pgid, _ = strconv.Atoi(f[2])
 	s.sid, _ = strconv.Atoi(f[3])
-	s.start, err = strconv.ParseUint(f[19], 10, 64)
+	start, err := strconv.ParseUint(f[19], 10, 64)
+	s.start = start
 	return s, err == nil
+}
+
+// newest is the pid that was given last on this system, to a process or a thread; 0 when that is not known.
+func newest() int {
+	b := slurp("/proc/loadavg", make([]byte, 0, 512))
+	pid, _ := strconv.Atoi(string(bytes.TrimSpace(b[bytes.LastIndexByte(b, ' ')+1:])))
+	return pid
 }
 
 // pids returns all processes that can be seen.
@@ -102,23 +133,8 @@ func withToken(name, value string) (found []int) {
 		if pid == self || pid == 1 {
 			continue
 		}
-		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil {
-			continue // another user's, or gone
-		}
-		buf = buf[:0]
-		for {
-			if len(buf) == cap(buf) {
-				buf = append(buf, 0)[:len(buf)]
-			}
-			n, err := f.Read(buf[len(buf):cap(buf)])
-			buf = buf[:len(buf)+n]
-			if err != nil || n == 0 {
-				break
-			}
-		}
-		f.Close()
-		if hasEntry(buf, want) {
+		// One that belongs to another user, or is gone, has no text here.
+		if env := slurp("/proc/"+strconv.Itoa(pid)+"/environ", buf); hasEntry(env, want) {
 			found = append(found, pid)
 		}
 	}
@@ -166,9 +182,14 @@ func StartTime(pid int) (ticks uint64, boot string, err error) {
 	if !ok {
 		return 0, "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
 	}
+	boot, err = bootID()
+	return s.start, boot, err
+}
+
+var bootID = sync.OnceValues(func() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return 0, "", fmt.Errorf("read the boot id: %w", err)
+		return "", fmt.Errorf("read the boot id: %w", err)
 	}
-	return s.start, strings.TrimSpace(string(b)), nil
-}
+	return strings.TrimSpace(string(b)), nil
+})

@@ -11,6 +11,7 @@ import (
 
 const canList = false
 
+func newest() int                    { return 0 }
 func inGroup(int) []int              { return nil }
 func zombie(int) bool                { return false }
 func withToken(string, string) []int { return nil }

@@ -354,9 +354,10 @@ func (r *running) gone() bool {
 	}
 }
 
-// strays returns the processes that this program started and that left its group.
+// strays returns the processes that this program started and that left its group. When nothing was started on this
+// system since the leader was, there can be none, and looking at every process is spared.
 func (r *running) strays() []int {
-	if r.token == "" {
+	if r.token == "" || newest() == r.res.Pid {
 		return nil
 	}
 	return withToken(ownToken, r.token)
