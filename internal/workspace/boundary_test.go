@@ -24,12 +24,12 @@ func (f *fix) checkBoundary(script string, b glob.Boundary, want ...string) Enfo
 	e := f.enforce(start, b)
 	now := disk(f.t, f.tree.Dir())
 	same(f.t, "violations", violated(f.t, e), want)
-	for _, p := range differ(before, now) {
+	for _, p := range differing(before, now) {
 		if _, ok := b.Check(p); !ok {
 			f.t.Errorf("%q is not as before: %q, was %q", p, now[p], before[p])
 		}
 	}
-	for _, p := range differ(after, now) {
+	for _, p := range differing(after, now) {
 		if _, ok := b.Check(p); ok {
 			f.t.Errorf("%q was touched: %q, was %q", p, now[p], after[p])
 		}
@@ -61,9 +61,9 @@ func TestNamesThatArePathspecs(t *testing.T) {
 	f := newRepo(t)
 	f.sh(f.root, "mkdir 'p[1]' p1; echo x >'p[1]/f'; echo y >p1/f; git add -A; git commit -qm p")
 	f.add()
-	f.checkBoundary(`echo good >>src/s.go; echo new >src/new.go; echo bad >'*'; echo bad >':(top)*'
+	f.checkBoundary(`echo good >>src/s.go; echo new >src/new.go; echo bad >'*'; echo bad >':(top)*'; echo bad >":(glob)x"; echo bad >:x
 		git --literal-pathspecs rm -q 'p[1]/f'; git commit -qm 'drop p[1]'`, onlySrc,
-		"created *", "created :(top)*", "deleted p[1]/f", "head .git/HEAD")
+		"created *", "created :(top)*", "created :(glob)x", "created :x", "deleted p[1]/f", "head .git/HEAD")
 }
 
 func TestAlreadyDirty(t *testing.T) {
@@ -295,10 +295,10 @@ func TestBrokenLink(t *testing.T) {
 			if !e.LinkBroken || e.Violations[0].Path != ".git" {
 				t.Errorf("got %+v", e)
 			}
-			if d := differ(before, disk(t, f.tree.Dir())); len(d) > 0 {
+			if d := differing(before, disk(t, f.tree.Dir())); len(d) > 0 {
 				t.Errorf("the worktree differs in %q", d)
 			}
-			if d := differ(user, disk(t, f.root)); len(d) > 0 {
+			if d := differing(user, disk(t, f.root)); len(d) > 0 {
 				t.Errorf("the user's checkout differs in %q", d)
 			}
 			if out := f.sh(f.tree.Dir(), "git rev-parse --show-toplevel; git symbolic-ref HEAD; git status --porcelain"); out != f.tree.Dir()+"\nrefs/heads/foundry/r1" {
@@ -454,7 +454,7 @@ func TestCheckoutIsNeverTouched(t *testing.T) {
 	if err := f.tree.Restore(ctx, start); !errors.As(err, &blocked) {
 		t.Errorf("restore: %v", err)
 	}
-	if d := differ(before, disk(t, f.root)); len(d) > 0 || f.sh(f.root, "git status --porcelain; git rev-parse HEAD; cat .git/index | cksum") != git {
+	if d := differing(before, disk(t, f.root)); len(d) > 0 || f.sh(f.root, "git status --porcelain; git rev-parse HEAD; cat .git/index | cksum") != git {
 		t.Errorf("touched %q", d)
 	}
 }
@@ -482,7 +482,7 @@ func TestRestore(t *testing.T) {
 	if err := tree.Restore(ctx, s); err != nil {
 		t.Fatal(err)
 	}
-	if d := differ(before, disk(t, f.tree.Dir())); len(d) > 0 {
+	if d := differing(before, disk(t, f.tree.Dir())); len(d) > 0 {
 		t.Errorf("differs in %q", d)
 	}
 	if out := f.sh(f.tree.Dir(), "git symbolic-ref HEAD; git status --porcelain"); out != "refs/heads/foundry/r1\n?? early.txt" {

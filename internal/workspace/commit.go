@@ -184,15 +184,8 @@ func (t *Tree) staged(ctx context.Context) (map[string]entry, error) {
 
 // mode returns the mode that git would record for a file or link.
 func (t *Tree) mode(p string) string {
-	switch kind, st := kindAt(t.dir, p); {
-	case kind == "symlink":
-		return "120000"
-	case kind == "file" && st.Mode().Perm()&0o100 != 0:
-		return "100755"
-	case kind == "file":
-		return "100644"
-	}
-	return ""
+	kind, st := kindAt(t.dir, p)
+	return modeOf(kind, st)
 }
 
 // sameBytes reports whether a file has exactly the bytes of a blob: then it is unchanged, whatever git would

@@ -256,7 +256,7 @@ func TestMerge(t *testing.T) {
 	if res.Checkout != f.root {
 		t.Errorf("checkout %q", res.Checkout)
 	}
-	same(t, "changed on disk", differ(user, disk(t, f.root)), want)
+	same(t, "changed on disk", differing(user, disk(t, f.root)), want)
 	for p, d := range disk(t, f.tree.Dir()) {
 		if slices.Contains(want, p) && disk(t, f.root)[p] != d {
 			t.Errorf("%q in the checkout is %q, in the worktree %q", p, disk(t, f.root)[p], d)
@@ -281,7 +281,7 @@ func TestMergeIntoNoCheckout(t *testing.T) {
 	if err != nil || res.Checkout != "" {
 		t.Fatal(res, err)
 	}
-	if d := differ(before, disk(t, f.root)); len(d) > 0 {
+	if d := differing(before, disk(t, f.root)); len(d) > 0 {
 		t.Errorf("touched %q", d)
 	}
 	if out := f.sh(f.root, "git show main:a.txt; git status --porcelain"); out != "y\n M a.txt" {
@@ -345,7 +345,7 @@ func TestMergeRefuses(t *testing.T) {
 			if !strings.Contains(blocked.Reason, tt.reason) || !slices.Equal(blocked.Paths, tt.paths) || blocked.Hint == "" {
 				t.Errorf("got %q %q hint %q", blocked.Reason, blocked.Paths, blocked.Hint)
 			}
-			if d := differ(before, disk(t, f.root)); len(d) > 0 || f.sh(f.root, state) != git {
+			if d := differing(before, disk(t, f.root)); len(d) > 0 || f.sh(f.root, state) != git {
 				t.Errorf("touched: %q\n%s\n%s", d, git, f.sh(f.root, state))
 			}
 			f.sh(f.root, "git rev-parse -q --verify foundry/r1 && test -d .foundry-worktrees/r1")
@@ -429,7 +429,7 @@ func TestFailedUpdateIsTakenBack(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is as it was") {
 		t.Fatalf("got %v", err)
 	}
-	if d := differ(before, disk(t, f.root)); len(d) > 0 {
+	if d := differing(before, disk(t, f.root)); len(d) > 0 {
 		t.Errorf("differs in %q", d)
 	}
 	if out := f.sh(f.root, "git status --porcelain; git rev-parse main"); out != "?? u\n"+f.base {

@@ -42,8 +42,8 @@ func (t *Tree) inner(dir string) git {
 }
 
 // nestedFiles lists the files of those nested repositories that git names as a whole, because it has no
-// entry below them yet.
-func (t *Tree) nestedFiles(dirs, untracked []string) ([]string, error) {
+// entry below them. Ignored ones are left out.
+func (t *Tree) nestedFiles(ctx context.Context, dirs, untracked []string) ([]string, error) {
 	var files []string
 	for _, d := range dirs {
 		if !slices.Contains(untracked, d+"/") {
@@ -68,7 +68,14 @@ func (t *Tree) nestedFiles(dirs, untracked []string) ([]string, error) {
 			return nil, fmt.Errorf("list the nested repository %q: %w", d, err)
 		}
 	}
-	return files, nil
+	if len(files) == 0 {
+		return nil, nil
+	}
+	ignored, err := t.shadow.git.checkIgnore(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(files, func(p string) bool { return ignored[p] }), nil
 }
 
 // putBackNested brings a nested repository to the commit it was at, its index with it. Its files are put

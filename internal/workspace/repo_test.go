@@ -179,8 +179,8 @@ func disk(t *testing.T, root string) map[string]string {
 	return m
 }
 
-// differ lists the paths in which two disks differ.
-func differ(a, b map[string]string) []string {
+// differing lists the paths in which two disks differ.
+func differing(a, b map[string]string) []string {
 	var list []string
 	for p := range a {
 		if a[p] != b[p] {

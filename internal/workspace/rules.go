@@ -55,16 +55,16 @@ func (t *Tree) syncExcludes(at []byte) error {
 	return nil
 }
 
-// underRules corrects a tree that was made under the present ignore rules to what it is under those of the
-// start. It returns the tree unchanged when no rule differs.
-func (t *Tree) underRules(ctx context.Context, start Snapshot, tree string, s survey) (string, error) {
-	out, err := t.shadow.git.read(ctx, "diff-tree", "-r", "-z", "--name-status", "--no-renames", start.Tree, tree)
+// underRules corrects the differences, which were found under the present ignore rules, to what they are under
+// those of the start. It changes nothing when no rule differs.
+func (t *Tree) underRules(ctx context.Context, start Snapshot, s survey) error {
+	out, err := t.shadow.git.read(ctx, "diff-tree", "-r", "-z", "--name-status", "--no-renames", start.Tree, t.now)
 	if err != nil {
-		return "", err
+		return err
 	}
 	recs, err := fields(out)
 	if err != nil {
-		return "", err
+		return err
 	}
 	changed := !maps.Equal(s.scan.hidden, start.meta.Hidden)
 	var created []string
@@ -77,39 +77,33 @@ func (t *Tree) underRules(ctx context.Context, start Snapshot, tree string, s su
 		}
 	}
 	if !changed {
-		return tree, nil
+		return nil
 	}
 	old, err := t.oldRules(ctx, start)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.RemoveAll(old.workTree)
 	hidden, err := t.hiddenNow(ctx, old)
 	if err != nil {
-		return "", err
+		return err
 	}
 	shown, err := old.checkIgnore(ctx, created, "--no-index")
 	if err != nil {
-		return "", err
+		return err
 	}
-	var remove []string
+	want := maps.Clone(t.over)
 	for p := range shown {
-		if !watches(t.shadow.state.Watch, p) && path.Base(p) != ".gitignore" {
-			remove = append(remove, p)
+		if !watches(t.shadow.state.Watch, p) && path.Base(p) != ".gitignore" && !want[p].tracked {
+			delete(want, p)
 		}
 	}
-	if len(hidden)+len(remove) == 0 {
-		return tree, nil
-	}
-	if len(remove) > 0 {
-		if err := t.shadow.update(ctx, remove, "--force-remove"); err != nil {
-			return "", err
+	for _, p := range hidden {
+		if _, known := want[p]; !known {
+			want[p] = difference{}
 		}
 	}
-	if err := t.index(ctx, hidden); err != nil {
-		return "", err
-	}
-	return t.writeTree(ctx)
+	return t.become(ctx, want)
 }
 
 // oldRules makes a directory that has nothing but the .gitignore files of a snapshot, in which git can be

@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A snapshot is a git tree of everything in a workspace that is not ignored, with the literal bytes of every
@@ -52,9 +48,10 @@ type Tree struct {
 	own    owner
 	next   int // number of the next snapshot
 	last   *Snapshot
-	forced map[string]identity // ignored files that were put in because they are watched
-	recent map[string]identity // files whose next change git might not see, see unsure
-	saved  identity            // of the real index when it was last copied
+	trees  *trees
+	now    string                // the tree of the private index with the overlay
+	over   map[string]difference // where the files differ from the private index
+	saved  identity              // of the real index when it was last copied
 	copied string
 	notes  []string
 }
@@ -86,7 +83,6 @@ func (t *Tree) watch(globs []string) error {
 	if len(t.shadow.state.Watch) == old {
 		return nil
 	}
-	t.last = nil
 	return t.shadow.save()
 }
 
@@ -131,7 +127,7 @@ func (m meta) equal(o meta) bool {
 		slices.Equal(m.Empty, o.Empty) && maps.Equal(m.Hidden, o.Hidden) && slices.Equal(m.Busy, o.Busy) && m.Index == o.Index
 }
 
-// tree brings the private index up to date and writes it.
+// tree makes the tree of the workspace as it is.
 func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []string, error) {
 	if err := t.ready(ctx); err != nil {
 		return "", meta{}, nil, err
@@ -148,12 +144,11 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 	if err = errors.Join(err, headErr, ownErr); err != nil {
 		return "", m, nil, err
 	}
-	tree, err := t.apply(ctx, s)
-	if err != nil {
+	if err := t.apply(ctx, s); err != nil {
 		return "", m, nil, err
 	}
 	if start != nil {
-		if tree, err = t.underRules(ctx, *start, tree, s); err != nil {
+		if err := t.underRules(ctx, *start, s); err != nil {
 			return "", m, nil, err
 		}
 	}
@@ -165,332 +160,7 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 	if m.Index, err = t.saveIndex(); err != nil {
 		return "", m, nil, err
 	}
-	return tree, m, s.scan.notes, nil
-}
-
-// ready makes sure that there is a private index that can be believed.
-func (t *Tree) ready(ctx context.Context) error {
-	s := t.shadow
-	switch {
-	case !s.state.Ready:
-		if err := s.fill(ctx, t.git, t.admin); err != nil {
-			return err
-		}
-	case !s.trusted():
-		// Another process had it, or somebody else wrote it: only its list of paths is used, every file is
-		// read again.
-		if err := s.distrust(ctx, t.last); err != nil {
-			return err
-		}
-	}
-	if s.bulk != 0 && time.Now().Unix() > s.bulk {
-		// Entries that are as young as the index are compared by content each time, until it is written later.
-		now := time.Now().Unix()
-		if err := s.git.write(ctx, "update-index", "-q", "--refresh", "--force-write-index"); err != nil {
-			var ge *GitError
-			if !errors.As(err, &ge) || ge.Exit != 1 { // 1: something needs an update, which is what comes next
-				return err
-			}
-		}
-		s.touched()
-		if st, err := os.Stat(s.indexPath()); err == nil && st.ModTime().Unix() >= now && s.bulk > 1 {
-			s.bulk = 0
-		} else {
-			s.bulk = now
-		}
-	}
-	if t.scan.tracked == nil {
-		out, err := s.git.read(ctx, "ls-files", "-z")
-		if err != nil {
-			return err
-		}
-		paths, err := fields(out)
-		if err != nil {
-			return err
-		}
-		t.scan.setTree(nil)
-		t.scan.addPaths(paths)
-	}
-	return nil
-}
-
-// distrust makes the index forget what it knows of the files.
-func (s *shadow) distrust(ctx context.Context, last *Snapshot) error {
-	if _, err := os.Stat(s.indexPath() + ".lock"); err == nil {
-		os.Remove(s.indexPath() + ".lock") // of a call that was killed; nobody else writes here
-	}
-	tree := ""
-	if last != nil {
-		tree = last.Tree
-	} else {
-		a, err := s.git.do(ctx, call{args: []string{"write-tree", "--missing-ok"}, writes: true, ok: 128})
-		if err != nil {
-			return err
-		}
-		tree = strings.TrimSpace(string(a.out))
-		if a.exit != 0 {
-			s.state.Ready = false
-			return errors.New("the snapshot area is damaged; the next attempt makes it anew")
-		}
-	}
-	os.Remove(s.indexPath())
-	if err := s.git.write(ctx, "read-tree", tree); err != nil {
-		return err
-	}
-	s.bulk = 1
-	s.touched()
-	return nil
-}
-
-// survey is what differs from the private index.
-type survey struct {
-	changed   []string // entries that changed, went, or are of another type now
-	untracked []string // files without an entry that are not ignored
-	scan      found
-}
-
-// survey asks git and the file system side by side.
-func (t *Tree) survey(ctx context.Context) (survey, error) {
-	var s survey
-	var errs [3]error
-	var wg sync.WaitGroup
-	wg.Go(func() { s.changed, errs[0] = t.changedEntries(ctx) })
-	wg.Go(func() { s.untracked, errs[1] = t.untracked(ctx) })
-	s.scan, errs[2] = t.scan.scan(ctx, t.checkIgnore)
-	wg.Wait()
-	return s, errors.Join(errs[:]...)
-}
-
-func (t *Tree) changedEntries(ctx context.Context) ([]string, error) {
-	out, err := t.shadow.git.read(ctx, "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
-	if err != nil {
-		return nil, err
-	}
-	paths, err := fields(out)
-	if err != nil {
-		return nil, err
-	}
-	if again := t.unsure(); len(again) > 0 {
-		// An entry whose time stamps seem to match would be kept as it is, so it goes first.
-		if err := t.shadow.update(ctx, again, "--force-remove"); err != nil {
-			return nil, err
-		}
-		paths = append(paths, again...)
-	}
-	for _, p := range t.shadow.state.Sparse {
-		if _, err := os.Lstat(filepath.Join(t.dir, p)); err == nil {
-			if err := t.shadow.update(ctx, []string{p}, "--no-skip-worktree"); err != nil {
-				return nil, err
-			}
-			t.shadow.state.Sparse = slices.DeleteFunc(slices.Clone(t.shadow.state.Sparse), func(q string) bool { return q == p })
-			paths = append(paths, p)
-		}
-	}
-	return paths, nil
-}
-
-// untracked lists files without an entry. A directory that cannot be read is made readable, not passed over.
-func (t *Tree) untracked(ctx context.Context) ([]string, error) {
-	for attempt := 0; ; attempt++ {
-		a, err := t.shadow.git.do(ctx, call{args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
-		if err != nil {
-			return nil, err
-		}
-		paths, err := fields(a.out)
-		if err != nil {
-			return nil, err
-		}
-		if !strings.Contains(a.stderr, "could not open directory") {
-			return paths, nil
-		}
-		if attempt > 0 {
-			return nil, fmt.Errorf("list the files: %s", strings.TrimSpace(a.stderr))
-		}
-		makeReadable(t.dir)
-	}
-}
-
-// makeReadable gives the owner back the right to read every directory.
-func makeReadable(root string) {
-	filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			if st, serr := os.Lstat(p); serr == nil && st.Mode().Perm()&0o700 != 0o700 {
-				os.Chmod(p, st.Mode().Perm()|0o700)
-				if err != nil {
-					makeReadable(p)
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// checkIgnore asks git which of the paths an ignore rule matches; a directory ends in a slash.
-func (t *Tree) checkIgnore(ctx context.Context, paths []string) (map[string]bool, error) {
-	return t.shadow.git.checkIgnore(ctx, paths)
-}
-
-func (g git) checkIgnore(ctx context.Context, paths []string, more ...string) (map[string]bool, error) {
-	// check-ignore takes paths, not pathspecs, and refuses to be told so.
-	g.env = append(slices.Clone(g.env), "GIT_LITERAL_PATHSPECS=0")
-	args := append([]string{"check-ignore", "-z", "--stdin"}, more...)
-	a, err := g.do(ctx, call{args: args, stdin: nul(paths), ok: 1})
-	if err != nil {
-		return nil, fmt.Errorf("ask which paths are ignored: %w", err)
-	}
-	hits, err := fields(a.out)
-	if err != nil {
-		return nil, fmt.Errorf("ask which paths are ignored: %w", err)
-	}
-	m := make(map[string]bool, len(hits))
-	for _, h := range hits {
-		m[h] = true
-	}
-	return m, nil
-}
-
-// apply writes what the survey found into the private index and returns its tree.
-func (t *Tree) apply(ctx context.Context, s survey) (string, error) {
-	add := append(slices.Clone(s.changed), s.untracked...)
-	if slices.ContainsFunc(add, func(p string) bool { return path.Base(p) == ".gitignore" }) {
-		t.scan.forgetIgnored()
-	}
-	more, err := t.nestedFiles(s.scan.nested, s.untracked)
-	if err != nil {
-		return "", err
-	}
-	wanted, err := t.watched(ctx)
-	if err != nil {
-		return "", err
-	}
-	add = append(append(add, more...), wanted...)
-	if err := t.index(ctx, add); err != nil {
-		return "", err
-	}
-	if t.last != nil && len(add) == 0 {
-		return t.last.Tree, nil
-	}
-	return t.writeTree(ctx)
-}
-
-// index brings the entries of some paths up to date with the files.
-func (t *Tree) index(ctx context.Context, paths []string) error {
-	var add, remove []string
-	slices.Sort(paths)
-	for _, p := range slices.Compact(paths) {
-		if strings.HasSuffix(p, "/") {
-			continue // a nested repository; its files come one by one
-		}
-		switch kind, st := kindAt(t.dir, p); kind {
-		case "file":
-			if st.Mode().Perm()&0o400 == 0 {
-				os.Chmod(filepath.Join(t.dir, p), st.Mode().Perm()|0o400)
-			}
-			add = append(add, p)
-		case "symlink":
-			add = append(add, p)
-		default:
-			remove = append(remove, p)
-		}
-	}
-	if len(remove) > 0 {
-		if err := t.shadow.update(ctx, remove, "--force-remove"); err != nil {
-			return err
-		}
-	}
-	if len(add) > 0 {
-		if err := t.shadow.update(ctx, add, "--add", "--replace", "--remove"); err != nil {
-			return err
-		}
-		t.scan.addPaths(add)
-		t.remember(add)
-	}
-	return nil
-}
-
-// remember notes files whose modification time was set back. Git compares time stamps by the second, and
-// reads a file again when it is as young as the index; a file that was written twice in one second, with its
-// old time put back each time, would pass.
-func (t *Tree) remember(paths []string) {
-	now := time.Now().UnixNano()
-	for _, p := range paths {
-		id, err := identify(filepath.Join(t.dir, p))
-		if err == nil && id.ctime > now-2*int64(time.Second) && id.mtime < id.ctime-int64(time.Millisecond) {
-			t.recent[p] = id
-		}
-	}
-}
-
-// unsure returns those of the remembered files that have changed since.
-func (t *Tree) unsure() []string {
-	var changed []string
-	for p, was := range t.recent {
-		if id, err := identify(filepath.Join(t.dir, p)); err != nil || id != was {
-			changed = append(changed, p)
-		}
-		if was.ctime < time.Now().UnixNano()-2*int64(time.Second) {
-			delete(t.recent, p)
-		}
-	}
-	return changed
-}
-
-func (t *Tree) writeTree(ctx context.Context) (string, error) {
-	a, err := t.shadow.git.do(ctx, call{args: []string{"write-tree", "--missing-ok"}, writes: true})
-	t.shadow.touched() // it may have kept the ids of subtrees
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSpace(string(a.out)), nil
-}
-
-// watched returns ignored files that snapshots must hold and that are not known as they are now.
-func (t *Tree) watched(ctx context.Context) ([]string, error) {
-	var list []string
-	look := func(p string) {
-		if id, err := identify(filepath.Join(t.dir, p)); err == nil && (id.mode.IsRegular() || id.mode&fs.ModeSymlink != 0) && t.forced[p] != id {
-			t.forced[p] = id
-			list = append(list, p)
-		}
-	}
-	filepath.WalkDir(filepath.Join(t.dir, handoffDir), func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			if rel, err := filepath.Rel(t.dir, p); err == nil {
-				look(rel)
-			}
-		}
-		return nil
-	})
-	var wild []string
-	for _, g := range t.shadow.state.Watch {
-		if strings.ContainsAny(g, `*?[{\`) || strings.HasSuffix(g, "/") {
-			wild = append(wild, g)
-		} else {
-			look(g)
-		}
-	}
-	if len(wild) == 0 {
-		return list, nil
-	}
-	ignored, err := t.ignoredFiles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range ignored {
-		if watches(wild, p) {
-			look(p)
-		}
-	}
-	return list, nil
-}
-
-// ignoredFiles lists every ignored file.
-func (t *Tree) ignoredFiles(ctx context.Context) ([]string, error) {
-	out, err := t.shadow.git.read(ctx, "ls-files", "-o", "-i", "--exclude-standard", "-z")
-	if err != nil {
-		return nil, fmt.Errorf("list the ignored files: %w", err)
-	}
-	return fields(out)
+	return t.now, m, s.scan.notes, nil
 }
 
 // store makes the commit of a snapshot and its ref.

@@ -154,7 +154,7 @@ func (r *Repo) made(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 
 // newTree makes the value for a worktree.
 func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch, commit string) (*Tree, error) {
-	t := &Tree{repo: r, run: run, dir: dir, admin: admin, commit: commit, link: "gitdir: " + admin + "\n", forced: map[string]identity{}, recent: map[string]identity{}}
+	t := &Tree{repo: r, run: run, dir: dir, admin: admin, commit: commit, link: "gitdir: " + admin + "\n", over: map[string]difference{}}
 	if branch != "" {
 		t.branch = "refs/heads/" + strings.TrimPrefix(branch, "refs/heads/")
 	}
@@ -165,6 +165,7 @@ func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch, commit stri
 	if t.shadow, err = openShadow(r, r.shadowDir(run), dir); err != nil {
 		return nil, err
 	}
+	t.trees = newTrees(t.shadow.git, r.format)
 	t.next, err = r.nextSnapshot(ctx, run)
 	return t, err
 }

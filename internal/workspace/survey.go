@@ -1,0 +1,489 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The private index says what the files were when it was filled, with their time stamps. Two calls of git,
+// side by side, find what is different now; the differences are kept in memory, each with the identity that
+// its file had when it was read. So the index is hardly ever written, and a file is only read when it changed.
+
+// difference is a path whose file is not what the private index has for it.
+type difference struct {
+	edit
+	id      identity // of the file when it was read
+	tracked bool     // the index has an entry
+	base    edit     // and this is what it says
+}
+
+// ready makes sure that there is a private index that can be believed, and that t.now is its tree.
+func (t *Tree) ready(ctx context.Context) error {
+	s := t.shadow
+	if !s.state.Ready || !s.trusted() {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	if t.scan.tracked == nil {
+		out, err := s.git.read(ctx, "ls-files", "-z")
+		if err != nil {
+			return err
+		}
+		paths, err := fields(out)
+		if err != nil {
+			return err
+		}
+		t.scan.setTree(nil)
+		t.scan.addPaths(paths)
+	}
+	return nil
+}
+
+// begin fills the private index: from the last snapshot where there is one, since another process may have
+// had the index, or somebody may have written it to hide something; otherwise from the real index.
+func (t *Tree) begin(ctx context.Context) error {
+	s := t.shadow
+	os.Remove(s.indexPath() + ".lock") // of a call that was killed; nobody else writes here
+	t.scan.tracked, t.over = nil, map[string]difference{}
+	if t.last == nil && t.next > 1 {
+		last, err := t.reload(ctx, fmt.Sprint(t.next-1))
+		if err != nil {
+			return err
+		}
+		t.last = &last
+	}
+	if t.last == nil || !s.state.Ready {
+		if err := s.fill(ctx, t.git, t.admin); err != nil {
+			return err
+		}
+		tree, err := s.git.line(ctx, "write-tree", "--missing-ok")
+		s.touched()
+		t.now = tree
+		return err
+	}
+	os.Remove(s.indexPath())
+	t.now = t.last.Tree
+	if err := s.git.write(ctx, "read-tree", t.now); err != nil {
+		return err
+	}
+	if err := s.refresh(ctx, "--ignore-missing"); err != nil {
+		return err
+	}
+	if len(s.state.Sparse) > 0 {
+		if err := s.update(ctx, s.state.Sparse, "--skip-worktree"); err != nil {
+			return err
+		}
+	}
+	s.bulk = 1
+	s.touched()
+	return nil
+}
+
+// settle writes the index anew once the clock shows another second than when it was filled. Git compares time
+// stamps by the second; until then it reads every file that is as young as the index.
+func (s *shadow) settle(ctx context.Context) error {
+	now := time.Now().Unix()
+	if s.bulk == 0 || now <= s.bulk {
+		return nil
+	}
+	if err := s.refresh(ctx, "--force-write-index"); err != nil {
+		return err
+	}
+	if s.bulk > 1 {
+		s.bulk = 0
+	} else {
+		s.bulk = now
+	}
+	return nil
+}
+
+// refresh lets the index learn the time stamps of the files that are what it has for them.
+func (s *shadow) refresh(ctx context.Context, how string) error {
+	// Exit code 1 says that some files differ, which is what comes next.
+	_, err := s.git.do(ctx, call{args: []string{"update-index", "-q", "--refresh", how}, ok: 1, writes: true, timeout: longTime})
+	s.touched()
+	return err
+}
+
+// survey is what differs from the private index.
+type survey struct {
+	changed   map[string]edit // entries whose file may differ: what the index says
+	untracked []string        // files without an entry that are not ignored; a nested repository ends in a slash
+	scan      found
+}
+
+// survey asks git and the file system side by side.
+func (t *Tree) survey(ctx context.Context) (survey, error) {
+	var s survey
+	var errs [3]error
+	var wg sync.WaitGroup
+	wg.Go(func() { s.changed, errs[0] = t.changedEntries(ctx) })
+	wg.Go(func() { s.untracked, errs[1] = t.untracked(ctx) })
+	s.scan, errs[2] = t.scan.scan(ctx, t.shadow.git.checkIgnoreIn)
+	wg.Wait()
+	return s, errors.Join(errs[:]...)
+}
+
+func (t *Tree) changedEntries(ctx context.Context) (map[string]edit, error) {
+	if err := t.unsparse(ctx); err != nil {
+		return nil, err
+	}
+	out, err := t.shadow.git.read(ctx, "diff-files", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	recs, err := fields(out)
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[string]edit, len(recs)/2)
+	for i := 0; i < len(recs); i += 2 {
+		f := strings.Fields(recs[i])
+		if len(f) != 5 || i+1 >= len(recs) {
+			return nil, fmt.Errorf("git answered %q", recs[i])
+		}
+		m[recs[i+1]] = edit{mode: f[0][1:], blob: f[2]}
+	}
+	return m, nil
+}
+
+// unsparse makes files that a sparse checkout leaves out, and that are there now, count.
+func (t *Tree) unsparse(ctx context.Context) error {
+	var here []string
+	t.shadow.state.Sparse = slices.DeleteFunc(slices.Clone(t.shadow.state.Sparse), func(p string) bool {
+		_, err := os.Lstat(filepath.Join(t.dir, p))
+		if err == nil {
+			here = append(here, p)
+		}
+		return err == nil
+	})
+	if len(here) == 0 {
+		return nil
+	}
+	if err := t.shadow.update(ctx, here, "--no-skip-worktree"); err != nil {
+		return err
+	}
+	return t.shadow.save()
+}
+
+// untracked lists files without an entry. A directory that cannot be read is made readable, not passed over.
+func (t *Tree) untracked(ctx context.Context) ([]string, error) {
+	for attempt := 0; ; attempt++ {
+		a, err := t.shadow.git.do(ctx, call{args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
+		if err != nil {
+			return nil, err
+		}
+		paths, err := fields(a.out)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.Contains(a.stderr, "could not open directory") {
+			return paths, nil
+		}
+		if attempt > 0 {
+			return nil, fmt.Errorf("list the files: %s", strings.TrimSpace(a.stderr))
+		}
+		makeReadable(t.dir)
+	}
+}
+
+// makeReadable gives the owner back the right to read every directory.
+func makeReadable(root string) {
+	filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			if st, serr := os.Lstat(p); serr == nil && st.Mode().Perm()&0o700 != 0o700 {
+				os.Chmod(p, st.Mode().Perm()|0o700)
+				if err != nil {
+					makeReadable(p)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// checkIgnoreIn asks git which of the paths an ignore rule matches.
+func (g git) checkIgnoreIn(ctx context.Context, paths []string) (map[string]bool, error) {
+	return g.checkIgnore(ctx, paths)
+}
+
+// checkIgnore refuses to be told that paths are literal. With "./" in front nothing looks like a pattern.
+func (g git) checkIgnore(ctx context.Context, paths []string, more ...string) (map[string]bool, error) {
+	asked := make([]string, len(paths))
+	for i, p := range paths {
+		asked[i] = "./" + p
+	}
+	args := append([]string{"check-ignore", "-z", "--stdin"}, more...)
+	a, err := g.do(ctx, call{args: args, stdin: nul(asked), ok: 1, magic: true})
+	if err != nil {
+		return nil, fmt.Errorf("ask which paths are ignored: %w", err)
+	}
+	hits, err := fields(a.out)
+	if err != nil {
+		return nil, fmt.Errorf("ask which paths are ignored: %w", err)
+	}
+	m := make(map[string]bool, len(hits))
+	for _, h := range hits {
+		m[strings.TrimPrefix(h, "./")] = true
+	}
+	return m, nil
+}
+
+// apply brings the differences, and with them t.now, up to date with a survey.
+func (t *Tree) apply(ctx context.Context, s survey) error {
+	isRules := func(p string) bool { return path.Base(p) == ".gitignore" }
+	if slices.ContainsFunc(s.untracked, isRules) {
+		t.scan.forgetIgnored()
+	}
+	want := make(map[string]difference, len(s.changed)+len(s.untracked))
+	for p, base := range s.changed {
+		if isRules(p) {
+			t.scan.forgetIgnored()
+		}
+		want[p] = difference{tracked: true, base: base}
+	}
+	nested, err := t.nestedFiles(ctx, s.scan.nested, s.untracked)
+	if err != nil {
+		return err
+	}
+	watched, err := t.watched(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(s.untracked, nested, watched) {
+		if _, known := want[p]; !known && !strings.HasSuffix(p, "/") {
+			want[p] = difference{}
+		}
+	}
+	for p, old := range t.over {
+		if _, known := want[p]; !known && !old.tracked {
+			want[p] = difference{} // what was seen once is not lost sight of because a rule matches it now
+		}
+	}
+	return t.become(ctx, want)
+}
+
+// become makes exactly the given paths the differences, reads what changed in them, and makes the new tree.
+func (t *Tree) become(ctx context.Context, want map[string]difference) error {
+	var read []string
+	for p, d := range want {
+		kind, st := kindAt(t.dir, p)
+		if kind != "file" && kind != "symlink" {
+			if !d.tracked {
+				delete(want, p)
+			}
+			continue
+		}
+		if kind == "file" && st.Mode().Perm()&0o400 == 0 {
+			os.Chmod(filepath.Join(t.dir, p), st.Mode().Perm()|0o400)
+			st, _ = os.Lstat(filepath.Join(t.dir, p))
+		}
+		d.id = identityOf(st)
+		d.mode = modeOf(kind, st)
+		if old, known := t.over[p]; known && old.id == d.id && old.blob != "" {
+			d.blob = old.blob
+		} else {
+			read = append(read, p)
+		}
+		want[p] = d
+	}
+	blobs, err := t.keepFiles(ctx, read)
+	if err != nil {
+		return err
+	}
+	for i, p := range read {
+		d := want[p]
+		d.blob = blobs[i]
+		want[p] = d
+	}
+	edits := map[string]edit{}
+	for p, d := range want {
+		if old, known := t.over[p]; !known || old.edit != d.edit {
+			edits[p] = d.edit
+		}
+	}
+	for p, old := range t.over {
+		if _, known := want[p]; !known {
+			edits[p] = old.base // what the index has, or nothing
+		}
+	}
+	tree, err := t.trees.patch(ctx, t.now, edits)
+	if err != nil {
+		return err
+	}
+	t.now, t.over = tree, want
+	t.scan.addPaths(read)
+	if len(want) > mostDifferences {
+		return t.fold(ctx)
+	}
+	return nil
+}
+
+// mostDifferences is how many differences are kept in memory before they go into the index.
+const mostDifferences = 5000
+
+// fold puts the differences into the private index.
+func (t *Tree) fold(ctx context.Context) error {
+	var add, remove []string
+	for p, d := range t.over {
+		if d.mode == "" {
+			remove = append(remove, p)
+		} else {
+			add = append(add, p)
+		}
+	}
+	for _, u := range []struct {
+		paths []string
+		flags []string
+	}{{remove, []string{"--force-remove"}}, {add, []string{"--add", "--replace"}}} {
+		if len(u.paths) == 0 {
+			continue
+		}
+		if err := t.shadow.update(ctx, u.paths, u.flags...); err != nil {
+			return err
+		}
+	}
+	t.over, t.shadow.bulk = map[string]difference{}, 1
+	return nil
+}
+
+// modeOf returns the mode that git has for a file or link.
+func modeOf(kind string, st fs.FileInfo) string {
+	switch {
+	case kind == "symlink":
+		return "120000"
+	case kind == "file" && st.Mode().Perm()&0o100 != 0:
+		return "100755"
+	case kind == "file":
+		return "100644"
+	}
+	return ""
+}
+
+// keepFiles keeps the bytes of files and links as objects, and returns their ids in the same order.
+func (t *Tree) keepFiles(ctx context.Context, paths []string) ([]string, error) {
+	ids := make([]string, len(paths))
+	var batch []string
+	var at []int
+	for i, p := range paths {
+		full := filepath.Join(t.dir, p)
+		st, err := os.Lstat(full)
+		if err != nil {
+			return nil, fmt.Errorf("read %q: %w", p, err)
+		}
+		switch {
+		case st.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(full)
+			if err != nil {
+				return nil, fmt.Errorf("read %q: %w", p, err)
+			}
+			if ids[i], err = t.shadow.git.blob(ctx, []byte(to)); err != nil {
+				return nil, err
+			}
+		case strings.Contains(p, "\n") || strings.HasPrefix(p, `"`): // git would read these as something else
+			data, err := os.ReadFile(full)
+			if err != nil {
+				return nil, fmt.Errorf("read %q: %w", p, err)
+			}
+			if ids[i], err = t.shadow.git.blob(ctx, data); err != nil {
+				return nil, err
+			}
+		default:
+			batch, at = append(batch, p), append(at, i)
+		}
+	}
+	if len(batch) == 0 {
+		return ids, nil
+	}
+	a, err := t.shadow.git.do(ctx, call{
+		args:  []string{"hash-object", "-w", "--no-filters", "--stdin-paths"},
+		stdin: []byte(strings.Join(batch, "\n") + "\n"), writes: true, timeout: longTime,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keep the files: %w", err)
+	}
+	got := strings.Fields(string(a.out))
+	if len(got) != len(batch) {
+		return nil, fmt.Errorf("keep the files: git kept %d of %d", len(got), len(batch))
+	}
+	for k, id := range got {
+		ids[at[k]] = id
+	}
+	return ids, nil
+}
+
+// watched lists the files that snapshots hold although they are ignored.
+func (t *Tree) watched(ctx context.Context) ([]string, error) {
+	var list, wild []string
+	filepath.WalkDir(filepath.Join(t.dir, handoffDir), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if rel, err := filepath.Rel(t.dir, p); err == nil {
+				list = append(list, rel)
+			}
+		}
+		return nil
+	})
+	for _, g := range t.shadow.state.Watch {
+		if strings.ContainsAny(g, `*?[{\`) || strings.HasSuffix(g, "/") {
+			wild = append(wild, g)
+		} else {
+			list = append(list, g)
+		}
+	}
+	if len(wild) > 0 {
+		ignored, err := t.ignoredFiles(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range ignored {
+			if watches(wild, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	return t.withoutEntry(ctx, list)
+}
+
+// withoutEntry drops the paths that the private index has: those are compared anyway.
+func (t *Tree) withoutEntry(ctx context.Context, paths []string) ([]string, error) {
+	var ask []string
+	for _, p := range paths {
+		if _, known := t.over[p]; !known {
+			ask = append(ask, p)
+		}
+	}
+	if len(ask) == 0 {
+		return nil, nil // what is known stays in apply by itself
+	}
+	out, err := t.shadow.git.read(ctx, append([]string{"ls-files", "-z", "--"}, ask...)...)
+	if err != nil {
+		return nil, err
+	}
+	have, err := fields(out)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(ask, func(p string) bool { return slices.Contains(have, p) }), nil
+}
+
+// ignoredFiles lists every ignored file.
+func (t *Tree) ignoredFiles(ctx context.Context) ([]string, error) {
+	out, err := t.shadow.git.read(ctx, "ls-files", "-o", "-i", "--exclude-standard", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("list the ignored files: %w", err)
+	}
+	return fields(out)
+}
