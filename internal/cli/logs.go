@@ -28,7 +28,7 @@ func logsVerb(s *session) verb {
 (build@2), when PHASE is given. -f follows a live run to its end. With --prompts it prints what agents were sent and
 answered instead.`,
 			Flags: []cli.Flag{
-				&cli.BoolFlag{Name: "follow", Aliases: []string{"F"}, Usage: "go on until the run ends; -f after the verb does the same"},
+				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends"},
 				&cli.BoolFlag{Name: "prompts", Usage: "prompts and replies instead of output"},
 			},
 			Action: s.logs,

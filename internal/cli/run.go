@@ -322,9 +322,10 @@ func (s *session) drive(d driving) error {
 			return s.broken(d, err)
 		}
 		if d.input && settled.Kept && ending.View.Status == runner.RunAccepted && d.graph.Merge == graph.MergeAsk && d.graph.Isolation == graph.Worktree {
-			if err := s.offerMerge(ctx, sc, d.info); err != nil {
+			if err := s.conclude(d, view); err != nil {
 				return err
 			}
+			return s.offerMerge(ctx, sc, d.info)
 		}
 	}
 	return s.conclude(d, view)

@@ -73,6 +73,8 @@ type driver struct {
 	sessionMu sync.Mutex
 	snaps     map[visitKey]workspace.Snapshot
 	ends      map[visitKey]string // the tree after a visit\'s boundary was checked
+	last      *workspace.Snapshot // the newest; what ran since without a snapshot of its own is in since
+	since     []graph.PhaseID
 	snapMu    sync.Mutex
 	busy      time.Duration // time with something running, before busyFrom
 	busyFrom  time.Time
@@ -172,7 +174,20 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	if d.err != nil {
 		return
 	}
-	if d.err = d.append(e); d.err != nil {
+	foreign := d.append(e)
+	if errors.Is(foreign, journal.ErrForeign) {
+		// Somebody else wrote into the log. What they wrote is set aside, and the run ends: an agent that can
+		// write its own evidence proves nothing.
+		var where string
+		if where, d.err = d.Record.SetAside(); d.err == nil {
+			d.err = d.append(e)
+		}
+		defer d.take(work, runner.Event{Kind: runner.WorldFailed, Reason: runner.ReasonJournal,
+			Text: "something else wrote into the log of the run; what it wrote is in " + where})
+	} else {
+		d.err = foreign
+	}
+	if d.err != nil {
 		return
 	}
 	if e.Kind == runner.TurnEnded || e.Kind == runner.AskAnswered || e.Kind == runner.RunKilled {
