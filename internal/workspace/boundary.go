@@ -89,6 +89,9 @@ func (e *enforcing) excludeAtStart(ctx context.Context) ([]byte, error) {
 	if !ok {
 		return []byte{}, nil
 	}
+	if data, known := e.t.own.excludes[f.Blob]; known {
+		return data, nil
+	}
 	blobs, err := e.t.shadow.git.blobs(ctx, []string{f.Blob})
 	if err != nil {
 		return nil, err
@@ -101,7 +104,7 @@ func (e *enforcing) excludeAtStart(ctx context.Context) ([]byte, error) {
 
 // judge sorts the changes into those that stay and violations.
 func (e *enforcing) judge(ctx context.Context) error {
-	plain, err := e.t.changes(ctx, e.start.Tree, e.Before.Tree, false)
+	plain, err := e.t.compare(ctx, e.start.Tree, e.Before.Tree, false)
 	if err != nil {
 		return err
 	}
@@ -114,7 +117,7 @@ func (e *enforcing) judge(ctx context.Context) error {
 	}
 	e.special()
 	if len(e.undoing) == 0 {
-		e.Changes, err = e.t.changes(ctx, e.start.Tree, e.Before.Tree, true)
+		e.Changes, err = e.t.report(ctx, e.start.Tree, e.Before.Tree)
 	}
 	return err
 }
@@ -175,7 +178,7 @@ func (e *enforcing) undoAll(ctx context.Context) error {
 			e.Violations[i].Note = note(e.Violations[i].Note, "isolation is off, so Foundry changes nothing here")
 		}
 		var err error
-		e.Changes, err = t.changes(ctx, e.start.Tree, e.Before.Tree, true)
+		e.Changes, err = t.report(ctx, e.start.Tree, e.Before.Tree)
 		return err
 	}
 	if err := t.verify(ctx); err != nil {
@@ -200,7 +203,7 @@ func (e *enforcing) undoAll(ctx context.Context) error {
 // prove finds out what an undo really did.
 func (e *enforcing) prove(ctx context.Context) error {
 	t := e.t
-	left, err := t.changes(ctx, e.start.Tree, e.End.Tree, false)
+	left, err := t.compare(ctx, e.start.Tree, e.End.Tree, false)
 	if err != nil {
 		return err
 	}
@@ -218,7 +221,7 @@ func (e *enforcing) prove(ctx context.Context) error {
 			v.Note = "it was not as before after the undo"
 		}
 	}
-	moved, err := t.changes(ctx, e.Before.Tree, e.End.Tree, false)
+	moved, err := t.compare(ctx, e.Before.Tree, e.End.Tree, false)
 	if err != nil {
 		return err
 	}
@@ -227,7 +230,7 @@ func (e *enforcing) prove(ctx context.Context) error {
 			return fmt.Errorf("undoing what was not allowed has also changed %q; as the phase left it, it is in %s", c.Path, e.Before.Ref)
 		}
 	}
-	all, err := t.changes(ctx, e.start.Tree, e.End.Tree, true)
+	all, err := t.report(ctx, e.start.Tree, e.End.Tree)
 	if err != nil {
 		return err
 	}
@@ -272,7 +275,7 @@ func (e *enforcing) restore(ctx context.Context) error {
 	if err := e.gitState(ctx, false); err != nil {
 		return err
 	}
-	diff, err := t.changes(ctx, e.start.Tree, e.Before.Tree, false)
+	diff, err := t.compare(ctx, e.start.Tree, e.Before.Tree, false)
 	if err != nil {
 		return err
 	}

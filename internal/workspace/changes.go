@@ -17,19 +17,25 @@ import (
 func (t *Tree) Changes(ctx context.Context, from, to string) ([]Change, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.changes(ctx, from, to, true)
+	return t.report(ctx, from, to)
 }
 
-func (t *Tree) changes(ctx context.Context, from, to string, renames bool) ([]Change, error) {
+// report is what others are told: with renames, and marks.
+func (t *Tree) report(ctx context.Context, from, to string) ([]Change, error) {
+	list, err := t.compare(ctx, from, to, true)
+	if err == nil {
+		err = t.markIgnored(ctx, list)
+	}
+	return list, err
+}
+
+func (t *Tree) compare(ctx context.Context, from, to string, renames bool) ([]Change, error) {
 	if from == to {
 		return nil, nil
 	}
 	list, err := t.shadow.git.diffTrees(ctx, from, to, renames)
 	if err != nil {
 		return nil, fmt.Errorf("compare two snapshots: %w", err)
-	}
-	if err := t.markIgnored(ctx, list); err != nil {
-		return nil, err
 	}
 	return list, nil
 }

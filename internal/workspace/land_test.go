@@ -573,3 +573,54 @@ func TestShow(t *testing.T) {
 		t.Errorf("%q %v", data, err)
 	}
 }
+
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	f := withTree(t)
+	f.sh(f.root, "echo mine >>b.txt; git branch feature; git tag old; echo gone >gone")
+	before, err := f.repo.Outside(ctx, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.agent("echo evil >>../../a.txt; echo more >>../../b.txt; rm ../../gone; echo n >../../new; git tag v9; git branch -f feature HEAD; git tag -d old >/dev/null; echo w >>b.txt; git stash -q; git commit -q --allow-empty -m x")
+	f.sh(f.root, "git commit -q --allow-empty -m 'the base may move'; git branch -f feature main")
+	after, err := f.repo.Outside(ctx, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "outside", after.Since(before), []string{"a.txt changed", "b.txt changed", "gone changed", "new changed", "refs/heads/feature moved", "refs/stash created", "refs/tags/old deleted", "refs/tags/v9 created"})
+	if again := after.Since(after); len(again) > 0 {
+		t.Errorf("no difference: %q", again)
+	}
+}
+
+func TestUnusualFormats(t *testing.T) {
+	t.Parallel()
+	for name, setup := range map[string]string{
+		"sha256":       "rm -rf .git; git init -q --object-format=sha256; git add -A; git commit -qm base",
+		"split index":  "git config core.splitIndex true; git update-index --split-index; git commit -q --allow-empty -m x",
+		"index v4":     "git update-index --index-version 4; git config index.version 4",
+		"fsmonitor":    "git config core.fsmonitor 'echo /; exit 0'; git update-index --fsmonitor; git config core.untrackedCache true; git status >/dev/null",
+		"no file mode": "git config core.fileMode false",
+		"packed":       "git pack-refs --all; git gc -q",
+		"alternates":   "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newRepo(t)
+			if name == "alternates" {
+				f.sh(filepath.Dir(f.root), "mv repo store; git clone -q -s store repo; cd repo; git checkout -q main")
+			} else {
+				f.sh(f.root, setup)
+			}
+			f.add()
+			e := f.checkBoundary("chmod +x b.txt; echo x >>a.txt; echo ok >>src/s.go; echo n >new", onlySrc, "changed a.txt", "mode b.txt", "created new")
+			if _, err := f.repo.Merge(ctx, f.merge(e.End.Tree)); err != nil {
+				t.Fatal(err)
+			}
+			if out := f.sh(f.root, "git show --name-only --format= main; cat src/s.go; git fsck --no-dangling 2>&1 | grep -v '^notice\\|^Checking' || :"); out != "src/s.go\ns\nok" {
+				t.Errorf("got %q", out)
+			}
+		})
+	}
+}

@@ -42,6 +42,9 @@ func (m *merging) run(ctx context.Context) error {
 	if m.s.Base == "" {
 		return &BlockedError{Reason: "the run began at a commit, not on a branch: there is nothing to merge into", Hint: "git merge " + m.s.Branch}
 	}
+	if m.s.Branch == "" {
+		return &BlockedError{Reason: "the run has no branch: it worked in a detached worktree", Hint: "run it with isolation: true"}
+	}
 	if err := m.baseUnmoved(ctx); err != nil {
 		return err
 	}
@@ -206,7 +209,7 @@ func (m *merging) judged(ctx context.Context, t *Tree) error {
 	}
 	b := &BlockedError{Reason: "the worktree is not what was judged", Hint: "somebody changed it since; resume the run to have it judged again"}
 	for _, c := range list {
-		if !strings.HasPrefix(c.Path, handoffDir+"/") && !(c.Kind == Created && c.Ignored) {
+		if !strings.HasPrefix(c.Path, handoffDir+"/") && !c.Ignored {
 			b.Paths = append(b.Paths, c.Path)
 		}
 	}

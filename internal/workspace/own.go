@@ -23,8 +23,9 @@ type ownFile struct {
 type owner struct {
 	common, admin string // admin is common for the main checkout
 	seen          map[string]ownSeen
-	tree          string // digest of the last set
-	commit        string // and the commit that keeps it
+	excludes      map[string][]byte // contents of info/exclude, by blob
+	tree          string            // digest of the last set
+	commit        string            // and the commit that keeps it
 }
 
 type ownSeen struct {
@@ -90,7 +91,7 @@ func (o *owner) state(ctx context.Context, g git) (map[string]ownFile, error) {
 	}
 	files := make(map[string]ownFile, len(paths))
 	if o.seen == nil {
-		o.seen = map[string]ownSeen{}
+		o.seen, o.excludes = map[string]ownSeen{}, map[string][]byte{}
 	}
 	for name, path := range paths {
 		id, err := identify(path)
@@ -118,6 +119,9 @@ func (o *owner) state(ctx context.Context, g git) (map[string]ownFile, error) {
 		}
 		if file.Blob, err = g.blob(ctx, data); err != nil {
 			return nil, err
+		}
+		if name == ".git/info/exclude" {
+			o.excludes[file.Blob] = append([]byte{}, data...)
 		}
 		o.seen[name] = ownSeen{id: id, file: file}
 		files[name] = file

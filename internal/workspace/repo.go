@@ -58,7 +58,8 @@ func OpenIn(ctx context.Context, dir string, env []string) (*Repo, error) {
 	if r.ver.less(oldest) {
 		return nil, fmt.Errorf("%w: this is %s, %s or newer is needed", ErrGitTooOld, r.ver, oldest)
 	}
-	bare, err := g.line(ctx, "rev-parse", "--is-bare-repository")
+	// An older git answers --show-object-format with the words themselves; it has no other format than sha1.
+	facts, err := g.line(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format")
 	if err != nil {
 		var ge *GitError
 		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a git repository") {
@@ -66,37 +67,53 @@ func OpenIn(ctx context.Context, dir string, env []string) (*Repo, error) {
 		}
 		return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
 	}
-	if bare == "true" {
+	r.format = "sha1"
+	switch f := strings.Split(facts, "\n"); {
+	case len(f) != 3:
+		return nil, fmt.Errorf("open the repository at %s: git answered %q", abs, facts)
+	case f[0] == "true":
 		return nil, fmt.Errorf("%s: %w", abs, ErrBare)
+	case f[1] != "true":
+		return nil, fmt.Errorf("%s is inside a git directory, not in a checkout: %w", abs, ErrNotRepository)
+	case f[2] == "sha256":
+		r.format = f[2]
 	}
-	inside, err := g.line(ctx, "rev-parse", "--is-inside-work-tree")
-	if err != nil {
+	if err := r.places(ctx, g); err != nil {
 		return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
 	}
-	if inside != "true" {
-		return nil, fmt.Errorf("%s is inside a git directory, not in a checkout: %w", abs, ErrNotRepository)
-	}
-	for _, q := range []struct {
-		arg string
-		to  *string
-	}{{"--show-toplevel", &r.root}, {"--git-dir", &r.gitDir}, {"--git-common-dir", &r.common}} {
-		p, err := g.line(ctx, "rev-parse", q.arg)
-		if err != nil {
-			return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
-		}
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(abs, p)
-		}
-		if *q.to, err = filepath.EvalSymlinks(p); err != nil {
-			return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
-		}
-	}
 	r.git = git{env: g.env, dir: r.root, gitDir: r.gitDir, workTree: r.root, lockWait: lockTime}
-	r.format = "sha1"
-	if f, err := r.git.line(ctx, "config", "--get", "extensions.objectformat"); err == nil && f == "sha256" {
-		r.format = f
-	}
 	return r, nil
+}
+
+// places finds the three directories of a checkout. A directory may have a line break in its name, so each is
+// asked for by itself, unless the answer leaves no doubt.
+func (r *Repo) places(ctx context.Context, g git) error {
+	questions := []string{"--show-toplevel", "--git-dir", "--git-common-dir"}
+	out, err := g.line(ctx, append([]string{"rev-parse"}, questions...)...)
+	if err != nil {
+		return err
+	}
+	answers := strings.Split(out, "\n")
+	if len(answers) != len(questions) {
+		answers = nil
+		for _, q := range questions {
+			p, err := g.line(ctx, "rev-parse", q)
+			if err != nil {
+				return err
+			}
+			answers = append(answers, p)
+		}
+	}
+	for i, to := range []*string{&r.root, &r.gitDir, &r.common} {
+		p := answers[i]
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(g.dir, p)
+		}
+		if *to, err = filepath.EvalSymlinks(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Root returns the top directory of the checkout, with symlinks resolved.

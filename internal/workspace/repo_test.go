@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,9 +65,22 @@ func newRepo(t *testing.T) *fix {
 		t.Fatal(err)
 	}
 	f := &fix{t: t, root: filepath.Join(dir, "repo")}
-	f.sh(dir, "git init -q repo && cd repo && echo a >a.txt && echo b >b.txt && mkdir src && echo s >src/s.go && printf '*.env\\nnode_modules/\\n' >.gitignore && git add -A && git commit -qm base")
+	if err := os.CopyFS(f.root, os.DirFS(template())); err != nil {
+		t.Fatal(err)
+	}
+	f.sh(f.root, "git update-index -q --refresh")
 	return f
 }
+
+// template makes the repository that all tests begin with, once.
+var template = sync.OnceValue(func() string {
+	dir := filepath.Join(os.Getenv("HOME"), "template")
+	c := exec.Command("sh", "-ec", "git init -q --template= "+dir+" && cd "+dir+" && mkdir .git/info .git/hooks && touch .git/info/exclude && echo a >a.txt && echo b >b.txt && mkdir src && echo s >src/s.go && printf '*.env\\nnode_modules/\\n' >.gitignore && git add -A && git commit -qm base")
+	if out, err := c.CombinedOutput(); err != nil {
+		panic(fmt.Sprint(err, string(out)))
+	}
+	return dir
+})
 
 // open opens the repository.
 func (f *fix) open() *fix {
