@@ -54,7 +54,7 @@ func ParseRule(f diag.Fragment) (Rule, diag.List) {
 			Hintf("close it with %c", f.Text[at])
 		return Rule{}, p.diags
 	}
-	node, err := grammar().parser.ParseString("", f.Text)
+	node, err := grammar().ParseString("", f.Text)
 	if err != nil {
 		p.explain(err)
 		return Rule{}, p.diags
@@ -64,7 +64,7 @@ func ParseRule(f diag.Fragment) (Rule, diag.List) {
 
 // RouteGrammar prints the grammar of a rule as EBNF.
 func RouteGrammar() string {
-	text := grammar().parser.String()
+	text := grammar().String()
 	return strings.NewReplacer(
 		"RuleNode", "Rule", "GotoNode", "Goto", "IdNode", "Target", "IntNode", "Count",
 		"WordNode", "Go", "StopNode", "Stop", "QuoteNode", "Message", "ExprNode", "Expr",

@@ -25,7 +25,7 @@ func IsReserved(word string) bool { return slices.Contains(reserved, word) }
 
 func (p *ruleParser) tokens() []lexer.Token {
 	if p.read == nil {
-		l, err := grammar().parser.Lexer().(lexer.StringDefinition).LexString("", p.frag.Text)
+		l, err := ruleTokens{}.LexString("", p.frag.Text)
 		if err == nil {
 			p.read, err = lexer.ConsumeAll(l)
 		}
@@ -35,8 +35,6 @@ func (p *ruleParser) tokens() []lexer.Token {
 	}
 	return p.read
 }
-
-func (p *ruleParser) is(t lexer.Token, kind string) bool { return t.Type == grammar().tokens[kind] }
 
 func (p *ruleParser) span(t lexer.Token) diag.Span {
 	return p.frag.Span(t.Pos.Offset, t.Pos.Offset+len(t.Value))
@@ -65,7 +63,7 @@ func (p *ruleParser) explain(err error) {
 		p.diags.Report(diag.RouteSyntax, p.frag.Whole(), "the rule is empty").Hintf("write it as in: on fail -> build retry 2")
 		return
 	}
-	arrow := slices.IndexFunc(all, func(t lexer.Token) bool { return p.is(t, "Arrow") || p.is(t, "Then") })
+	arrow := slices.IndexFunc(all, func(t lexer.Token) bool { return t.Type == arrowToken || t.Type == thenToken })
 	if arrow < 0 || i <= arrow {
 		p.explainHead(all, i, arrow)
 		return
@@ -85,7 +83,7 @@ func (p *ruleParser) explainHead(all []lexer.Token, i, arrow int) {
 	case i == 1:
 		d := p.diags.Report(diag.RouteSyntax, p.span(t), `"%s" is no trigger: %s was expected`, show(t), oneOf(triggerWords))
 		p.suggest(d, t, triggerWords)
-	case p.is(all[2], "When"):
+	case all[2].Type == whenToken:
 		p.explainCondition(all, arrow)
 	case t.EOF():
 		p.diags.Report(diag.RouteSyntax, p.end(), `the rule leads nowhere: "->" was expected after "%s"`, all[i-1].Value).
@@ -95,9 +93,9 @@ func (p *ruleParser) explainHead(all []lexer.Token, i, arrow int) {
 		switch {
 		case strings.Contains("=-→>–—", t.Value):
 			d.Hintf("write the arrow as ->")
-		case p.is(t, "With") || t.Value == "retry":
+		case t.Type == withToken || t.Value == "retry":
 			d.Hintf("the order is: on %s -> PHASE retry N with TEXT", all[1].Value)
-		case arrow < 0 && p.is(t, "PhaseId") && i == len(all)-2:
+		case arrow < 0 && t.Type == idToken && i == len(all)-2:
 			d.Hintf("write -> %s", t.Value)
 		default:
 			p.suggest(d, t, []string{"when"})
@@ -161,7 +159,7 @@ func (p *ruleParser) explainTail(all []lexer.Token, i, arrow int) {
 		p.explainAction(all, i, first.Value)
 	case before.Value == "retry" && i == arrow+3:
 		p.diags.Report(diag.RouteSyntax, p.numberLike(all, i), `a count was expected after "retry"`).Hintf("write it as in retry 2")
-	case p.is(before, "With"):
+	case before.Type == withToken:
 		p.empty("with", p.span(before))
 	default:
 		p.explainExtra(all, i, arrow)
@@ -174,14 +172,14 @@ func (p *ruleParser) explainAction(all []lexer.Token, i int, action string) {
 	case t.Value == "retry":
 		p.diags.Report(diag.RouteSyntax, p.span(t), `"%s" takes no "retry": a bound belongs to a jump back to a phase`, action).
 			Hintf(`leave "retry" out`)
-	case p.is(t, "With") && action == "abort":
+	case t.Type == withToken && action == "abort":
 		p.diags.Report(diag.RouteSyntax, p.span(t), `"abort" takes no "with"`).Hintf(`write the text right after it: abort "why"`)
-	case p.is(t, "With"):
+	case t.Type == withToken:
 		p.diags.Report(diag.RouteSyntax, p.span(t), `"%s" takes no "with": only a phase can be handed a text`, action).
 			Hintf(`leave "with" out`)
-	case p.is(t, "When"):
+	case t.Type == whenToken:
 		p.misplacedWhen(t)
-	case action == "abort" && !p.is(all[i-1], "String"):
+	case action == "abort" && all[i-1].Type != stringToken:
 		p.diags.Report(diag.RouteSyntax, p.rest(t), `the text of "abort" stands in quotes`).Hintf(`write abort "why"`)
 	default:
 		p.extra(t)
@@ -192,13 +190,13 @@ func (p *ruleParser) explainAction(all []lexer.Token, i int, action string) {
 func (p *ruleParser) explainExtra(all []lexer.Token, i, arrow int) {
 	t := all[i]
 	switch {
-	case p.is(t, "When"):
+	case t.Type == whenToken:
 		p.misplacedWhen(t)
 	case t.Value == "retry":
 		p.diags.Report(diag.RouteSyntax, p.span(t), `a second "retry"`).Hintf("a rule has one bound")
-	case p.is(t, "String"):
+	case t.Type == stringToken:
 		p.diags.Report(diag.RouteSyntax, p.span(t), `a text is handed on by "with"`).Hintf("write with %s", t.Value)
-	case p.is(t, "Int") && i == arrow+2:
+	case t.Type == intToken && i == arrow+2:
 		p.diags.Report(diag.RouteSyntax, p.span(t), `a count stands after "retry"`).Hintf("write retry %s", t.Value)
 	default:
 		words := []string{"retry", "with"}
@@ -250,7 +248,7 @@ func (p *ruleParser) rest(t lexer.Token) diag.Span {
 // would-be arrow.
 func (p *ruleParser) arrowLike(all []lexer.Token, i int) diag.Span {
 	start, end := all[i].Pos.Offset, all[i].Pos.Offset+len(all[i].Value)
-	for i++; i < len(all) && all[i].Pos.Offset == end && p.is(all[i], "Other") && p.is(all[i-1], "Other"); i++ {
+	for i++; i < len(all) && all[i].Pos.Offset == end && all[i].Type == otherToken && all[i-1].Type == otherToken; i++ {
 		end += len(all[i].Value)
 	}
 	return p.frag.Span(start, end)
@@ -262,7 +260,7 @@ func (p *ruleParser) numberLike(all []lexer.Token, i int) diag.Span {
 	switch {
 	case t.EOF():
 		return p.span(all[i-1])
-	case p.is(t, "Other") && i+1 < len(all) && p.is(all[i+1], "Int"):
+	case t.Type == otherToken && i+1 < len(all) && all[i+1].Type == intToken:
 		return p.frag.Span(t.Pos.Offset, all[i+1].Pos.Offset+len(all[i+1].Value))
 	}
 	return p.span(t)
