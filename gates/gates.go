@@ -126,8 +126,9 @@ func Table() []Info {
 
 // Find looks a kind of gate up by its name.
 func Find(name string) (Info, bool) {
-	for _, row := range Table() {
+	for _, row := range table {
 		if row.Name == name {
+			row.Args = slices.Clone(row.Args)
 			return row, true
 		}
 	}

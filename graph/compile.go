@@ -28,6 +28,8 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 	if comp.list.HasErrors() {
 		return nil, comp.list
 	}
+	comp.g.Bound = comp.bound()
+	comp.fingerprint()
 	return comp.g, comp.list
 }
 
@@ -114,7 +116,7 @@ func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
 	return comp
 }
 
-// run is the order of the passes.
+// run is the order of the passes that have findings.
 func (c *compiler) run() {
 	c.settings()   // params, limits, policies
 	c.collect()    // one Phase for each phase of the file, ids
@@ -131,10 +133,6 @@ func (c *compiler) run() {
 		c.judgeVerdicts() // what may change after it was judged
 	}
 	c.unusedParams()
-	if !c.list.HasErrors() {
-		c.g.Bound = c.bound()
-		c.fingerprint()
-	}
 }
 
 // collect makes the phases. A second phase of the same id stays in the list, so that the order is as written,
