@@ -114,6 +114,11 @@ func (g *generator) section(name string) object {
 		out = append(out, member{"required", required})
 	}
 	out = append(out, member{"additionalProperties", false})
+	for _, k := range keys {
+		if k.Required && k.Unless != "" {
+			out = append(out, member{"anyOf", []any{requires(k.Name), requires(k.Unless)}})
+		}
+	}
 	switch name {
 	case "phase":
 		out = append(out, member{"oneOf", phaseKinds(keys)})

@@ -122,7 +122,7 @@ func (l *language) basics() {
 		text("merge", "what happens to an accepted run", func(p *Project) *Text { return &p.Merge }).enum("auto", "ask", "never").def("ask"),
 		texts("protect", "patterns of paths that no phase may write", func(p *Project) *Texts { return &p.Protect }),
 		pairs("env", "variables of the environment for every phase; values are templates", func(p *Project) *Pairs { return &p.Env }),
-		text("harness", "what agents run on unless they say otherwise; the only one installed if absent", func(p *Project) *Text { return &p.Harness }),
+		text("harness", "what agents run on unless they say otherwise", func(p *Project) *Text { return &p.Harness }),
 		argv("argv", "the program of the project's harness, where it needs one", func(p *Project) *Texts { return &p.Argv }),
 		text("model", "the model of agents that name none", func(p *Project) *Text { return &p.Model }),
 		texts("secrets", "variables of the environment whose values are masked in the record", func(p *Project) *Texts { return &p.Secrets }),
