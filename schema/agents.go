@@ -57,10 +57,10 @@ func (d *decoder) agent(name Text, v value) Agent {
 	return a
 }
 
-func (d *decoder) turn(v value) (ScriptTurn, bool) {
-	t := ScriptTurn{Span: d.spanOf(v.node)}
-	_, ok := mapping(d, d.lang.turn, v, &t)
-	return t, ok
+func (d *decoder) turn(v value, t *ScriptTurn) bool {
+	t.Span = d.spanOf(v.node)
+	_, ok := mapping(d, d.lang.turn, v, t)
+	return ok
 }
 
 func readScriptFiles(d *decoder, _ *Key, v value, t *ScriptTurn) { t.Files = d.files(v) }

@@ -20,7 +20,7 @@ func (l *language) phases() {
 		text("when", "the expression without which it is skipped", func(p *Phase) *Text { return &p.When }),
 		boolean("optional", "whether a failure that no rule took becomes a skip", func(p *Phase) *Bool { return &p.Optional }).def("false"),
 		row("route", ShapeRoute, "where the run goes after it: rules, one a line", func(d *decoder, _ *Key, v value, p *Phase) { p.Route = d.route(v) }),
-		row("gates", ShapeGates, "the checks that what it did must pass", func(d *decoder, _ *Key, v value, p *Phase) { p.Gates = listOf(d, v, d.gate) }),
+		row("gates", ShapeGates, "the checks that what it did must pass", readGates),
 		duration("timeout", "how long it may take", func(p *Phase) *Duration { return &p.Timeout }).def("15m for code"),
 		pairs("env", "variables of its environment; values are templates", func(p *Phase) *Pairs { return &p.Env }),
 		text("dir", "the directory it runs in, from the directory of this file", func(p *Phase) *Text { return &p.Dir }),
@@ -75,11 +75,10 @@ func (d *decoder) phases(v value) []Phase {
 	return out
 }
 
-func (d *decoder) phase(v value) (Phase, bool) {
-	p := Phase{}
-	got, ok := mapping(d, d.lang.phase, v, &p)
+func (d *decoder) phase(v value, p *Phase) bool {
+	got, ok := mapping(d, d.lang.phase, v, p)
 	if !ok {
-		return p, false
+		return false
 	}
 	p.Span = d.spanOf(v.node)
 	at, what := d.opening(v.node), "this phase"
@@ -88,7 +87,14 @@ func (d *decoder) phase(v value) (Phase, bool) {
 	}
 	d.exactlyOne(v, got, at, what, "agent", "run", "command", "builtin", "ask", "call")
 	d.misplaced(got, what)
-	return p, true
+	return true
+}
+
+func readGates(d *decoder, _ *Key, v value, p *Phase) {
+	p.Gates = listOf(d, v, func(v value, g *Gate) (ok bool) {
+		*g, ok = d.gate(v)
+		return ok
+	})
 }
 
 // misplaced reports keys that belong to another kind of phase than this one.

@@ -89,18 +89,17 @@ func readIsolation(d *decoder, k *Key, v value, p *Pipeline) {
 	p.Isolation, _ = d.text(v)
 }
 
-func (d *decoder) criterion(v value) (Criterion, bool) {
-	c := Criterion{}
-	got, ok := mapping(d, d.lang.criterion, v, &c)
+func (d *decoder) criterion(v value, c *Criterion) bool {
+	got, ok := mapping(d, d.lang.criterion, v, c)
 	if !ok {
-		return c, false
+		return false
 	}
 	c.Span = d.opening(v.node)
 	if c.Name.Set {
 		c.Span = c.Name.Span()
 	}
 	d.exactlyOne(v, got, c.Span, "this criterion", "run", "command")
-	return c, true
+	return true
 }
 
 // exactlyOne checks that one of the keys was written, and only one.

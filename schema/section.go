@@ -71,8 +71,9 @@ func mapping[T any](d *decoder, s *section[T], v value, t *T) (seen, bool) {
 	return decodeSection(d, s, v, t), true
 }
 
-// listOf decodes a list of mappings.
-func listOf[T any](d *decoder, v value, each func(value) (T, bool)) []T {
+// listOf decodes a list of mappings, each in its place in the list, since a phase is too large to be handed around.
+// Those that each refuses are left out.
+func listOf[T any](d *decoder, v value, each func(value, *T) bool) []T {
 	if v.node.Kind != yaml.SequenceNode {
 		d.wrongType(v, "a list")
 		return nil
@@ -82,8 +83,11 @@ func listOf[T any](d *decoder, v value, each func(value) (T, bool)) []T {
 		if item.node.Kind == gone {
 			continue
 		}
-		if t, ok := each(item); ok {
-			out = append(out, t)
+		n := len(out)
+		out = out[:n+1]
+		if !each(item, &out[n]) {
+			clear(out[n:])
+			out = out[:n]
 		}
 	}
 	return out

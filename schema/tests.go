@@ -147,16 +147,20 @@ func (l *language) tests() {
 }
 
 func readTests(d *decoder, v value, doc *Document) {
-	doc.Tests = listOf(d, v, func(v value) (Test, bool) {
-		t := Test{Span: d.opening(v.node)}
-		_, ok := mapping(d, d.lang.test, v, &t)
-		return t, ok
+	doc.Tests = listOf(d, v, func(v value, t *Test) bool {
+		t.Span = d.opening(v.node)
+		_, ok := mapping(d, d.lang.test, v, t)
+		return ok
 	})
-	for i, t := range doc.Tests {
-		same := func(o Test) bool { return o.Name.Set && o.Name.Value == t.Name.Value }
-		if first := slices.IndexFunc(doc.Tests[:i], same); first >= 0 {
+	called := map[string]diag.Span{}
+	for _, t := range doc.Tests {
+		first, twice := called[t.Name.Value]
+		if twice && t.Name.Set {
 			d.report(nil, diag.DuplicateID, t.Name.Span(), "two tests are called %q", clip(t.Name.Value)).
-				Notef(doc.Tests[first].Name.Span(), "the first is here").Hintf("say what this one shows that the other does not")
+				Notef(first, "the first is here").Hintf("say what this one shows that the other does not")
+		}
+		if !twice {
+			called[t.Name.Value] = t.Name.Span()
 		}
 	}
 }

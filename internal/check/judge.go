@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"foundry/diag"
-	"foundry/graph"
+	"foundry/gates"
 	"foundry/runner"
 	"foundry/schema"
 )
@@ -235,6 +235,14 @@ type step struct {
 func (r *Result) atFork(fork int) []step {
 	var out []step
 	visit := -1
+	var left []string // phases that do not run, for one reason
+	why := ""
+	flush := func() {
+		if len(left) > 0 {
+			out = append(out, step{Text: fmt.Sprintf("not run: %s, since %s", strings.Join(left, ", "), why)})
+		}
+		left, why = nil, ""
+	}
 	for i := range r.Run.Events {
 		e := &r.Run.Events[i]
 		if e.Kind == runner.PhaseStarted {
@@ -243,62 +251,96 @@ func (r *Result) atFork(fork int) []step {
 		if visit >= fork {
 			break
 		}
-		if s, ok := told(r.Case.Graph, e); ok && visit == fork-1 {
+		if visit < fork-1 {
+			continue
+		}
+		if e.Kind == runner.PhaseNotRun && e.Reason == neverEntered {
+			continue
+		}
+		if e.Kind == runner.PhaseNotRun {
+			if e.Reason != why {
+				flush()
+			}
+			left, why = append(left, e.Phase), e.Reason
+			continue
+		}
+		if s, ok := told(e); ok {
+			if e.Kind == runner.PhaseEnded && e.Status != runner.Blocked.String() && !routed(r.Run.Events[i+1:], e.Phase) {
+				s.Text += "; " + r.ruleless(e.Phase)
+			}
+			flush()
 			out = append(out, s)
 		}
 	}
+	flush()
 	return out
 }
 
+// neverEntered is why most detours do not run, which explains nothing.
+const neverEntered = "never entered"
+
+// routed says whether what follows a phase's end is what its rules made of it.
+func routed(rest []runner.Event, phase string) bool {
+	if len(rest) == 0 || rest[0].Phase != phase {
+		return false
+	}
+	switch rest[0].Kind {
+	case runner.RouteTaken, runner.RoutePending, runner.RouteSpent, runner.PhaseEnded:
+		return true
+	}
+	return false
+}
+
+func (r *Result) ruleless(phase string) string {
+	if id, ok := r.Case.Graph.Lookup(phase); ok && r.Case.Graph.Phases[id].Count == 0 {
+		return "it has no rules"
+	}
+	return "none of its rules took it"
+}
+
 // told puts an event into words, if it says where a run goes.
-func told(g *graph.Graph, e *runner.Event) (step, bool) {
+func told(e *runner.Event) (step, bool) {
 	switch e.Kind {
 	case runner.PhaseEnded:
-		text := fmt.Sprintf("%s ended %s", e.Phase, e.Status)
-		if e.Reason != "" {
-			text += ", " + e.Reason
-		}
-		if e.Text != "" {
-			text += ": " + e.Text
-		}
-		if id, ok := g.Lookup(e.Phase); ok && g.Phases[id].Count == 0 {
-			text += "; it has no rules"
+		text := fmt.Sprintf("%s ended %s", e.Phase, reasoned(e))
+		if e.Reason == runner.ReasonGate {
+			text = fmt.Sprintf("%s ended %s, %s", e.Phase, e.Status, e.Reason) // the gates were told
 		}
 		return step{Text: text}, true
 	case runner.PhaseSkipped:
 		return step{fmt.Sprintf("%s was skipped: %s", e.Phase, e.Reason), e.Seen}, true
-	case runner.PhaseNotRun:
-		return step{Text: fmt.Sprintf("%s does not run: %s", e.Phase, e.Reason)}, true
 	case runner.PhaseBlocked:
 		return step{Text: fmt.Sprintf("%s is blocked: %s", e.Phase, or(e.Text, e.Reason))}, true
 	case runner.RoutePending:
 		return step{fmt.Sprintf("%s takes the rule %q, %d of %d", e.Phase, e.Rule, e.Used, e.Of), e.Seen}, true
 	case runner.RouteTaken:
-		if e.Of > 0 {
-			return step{}, false // it was pending before
-		}
-		return step{fmt.Sprintf("%s takes the rule %q", e.Phase, e.Rule), e.Seen}, true
+		return step{fmt.Sprintf("%s takes the rule %q", e.Phase, e.Rule), e.Seen}, e.Of == 0 // else it was pending before
 	case runner.RouteSpent:
 		return step{fmt.Sprintf("%s: the rule %q is used up, %d of %d", e.Phase, e.Rule, e.Used, e.Of), e.Seen}, true
 	case runner.RunEnded:
-		text := "the run ended " + e.Status
-		if e.Reason != "" {
-			text += ", " + e.Reason
-		}
-		if e.Text != "" {
-			text += ": " + e.Text
-		}
-		return step{text, e.Seen}, true
+		return step{"the run ended " + reasoned(e), e.Seen}, true
+	case runner.EnvelopeRejected:
+		return step{Text: fmt.Sprintf("%s: the report cannot be used: %s", e.Phase, strings.Join(e.Problems, "; "))}, true
 	case runner.GateChecked:
-		if e.Outcome == "failed" {
-			text := fmt.Sprintf("%s: gate %s failed", e.Phase, e.Gate)
-			for _, c := range e.Checks {
-				if !c.OK {
-					text += "; " + c.Item + ": " + c.Note
-				}
+		text := fmt.Sprintf("%s: gate %s failed", e.Phase, e.Gate)
+		for _, c := range e.Checks {
+			if !c.OK {
+				text += "; " + c.Item + ": " + c.Note
 			}
-			return step{Text: text}, true
 		}
+		return step{Text: text}, e.Outcome == gates.Failed.String()
 	}
 	return step{}, false
+}
+
+// reasoned is a status with its reason and the detail.
+func reasoned(e *runner.Event) string {
+	text := e.Status
+	if e.Reason != "" {
+		text += ", " + e.Reason
+	}
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -315,7 +316,7 @@ func codeOptions(ph *graph.Phase, reads []reading) []option {
 		if text != "" {
 			name += fmt.Sprintf(", output: %q", text)
 		}
-		if len(values) > 0 && len(out) > 0 {
+		if !maps.Equal(values, outputs[0]) {
 			raw, _ := json.Marshal(values)
 			name += ", outputs: " + string(raw)
 		}

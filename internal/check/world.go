@@ -85,7 +85,7 @@ func (e *NotGivenError) Error() string {
 		where += fmt.Sprintf(", visit %d", e.Visit)
 	}
 	if e.Gate != "" {
-		return fmt.Sprintf("%s, %s %d: gate %s reads `changed`, which the entry does not give", where, e.What, e.N, e.Gate)
+		return fmt.Sprintf("%s, %s %d: gate %s reads `changed`, which the entry does not give; add changed: [paths], or gates: {%s: pass}", where, e.What, e.N, e.Gate, e.Gate)
 	}
 	switch e.Given {
 	case 0:
