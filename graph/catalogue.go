@@ -32,7 +32,8 @@ type Catalogue struct {
 	agents    map[*schema.Agent]*agentDef
 	kinds     map[*schema.Envelope]*kindDef
 	pipelines map[*schema.Pipeline]*pipelineDef
-	elsewhere []string // every phase name of every pipeline, sorted
+	scoped    map[*schema.Pipeline]*compiler // compiled up to their scopes, for Members
+	elsewhere []string                       // every phase name of every pipeline, sorted
 }
 
 // New makes the catalogue of a user's document and of what ships. Either may be nil.
@@ -44,7 +45,8 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 		builtin = &schema.Document{}
 	}
 	c := &Catalogue{user: user, builtin: builtin, files: files, texts: map[string]text{},
-		agents: map[*schema.Agent]*agentDef{}, kinds: map[*schema.Envelope]*kindDef{}, pipelines: map[*schema.Pipeline]*pipelineDef{}}
+		agents: map[*schema.Agent]*agentDef{}, kinds: map[*schema.Envelope]*kindDef{}, pipelines: map[*schema.Pipeline]*pipelineDef{},
+		scoped: map[*schema.Pipeline]*compiler{}}
 	c.named = c.namedTexts()
 	for _, doc := range []*schema.Document{user, builtin} {
 		for i := range doc.Pipelines {

@@ -116,14 +116,19 @@ func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
 	return comp
 }
 
+// prepare is the order of the passes up to what texts can name.
+func (c *compiler) prepare() {
+	c.settings() // params, limits, policies
+	c.collect()  // one Phase for each phase of the file, ids
+	c.work()     // what each phase does: its kind, agent, envelope, command
+	c.order()    // needs, and what lies before and after what
+	c.routes()   // rules with their targets; the detours take their place in the order
+	c.open()     // the scopes that all texts are compiled in
+}
+
 // run is the order of the passes that have findings.
 func (c *compiler) run() {
-	c.settings()   // params, limits, policies
-	c.collect()    // one Phase for each phase of the file, ids
-	c.work()       // what each phase does: its kind, agent, envelope, command
-	c.order()      // needs, and what lies before and after what
-	c.routes()     // rules with their targets; the detours take their place in the order
-	c.open()       // the scopes that all texts are compiled in
+	c.prepare()
 	c.texts()      // conditions, templates, gates
 	c.boundaries() // what each phase may write
 	c.acceptance() // accept, criteria
