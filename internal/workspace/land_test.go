@@ -624,3 +624,24 @@ func TestUnusualFormats(t *testing.T) {
 		})
 	}
 }
+
+func TestMergeUnderALock(t *testing.T) {
+	t.Parallel()
+	f := withTree(t)
+	f.agent("echo agent >>a.txt; rm b.txt; echo n >n")
+	s := f.snapshot()
+	f.sh(f.root, ": >.git/index.lock; : >.git/worktrees/r1/index.lock")
+	before := disk(t, f.root)
+	_, err := f.repo.Merge(ctx, f.merge(s.Tree))
+	var lock *LockError
+	if !errors.As(err, &lock) || lock.Path != filepath.Join(f.root, ".git/index.lock") || lock.Age == "" {
+		t.Errorf("got %v", err)
+	}
+	if d := differing(before, disk(t, f.root)); len(d) > 0 {
+		t.Errorf("touched %q", d)
+	}
+	f.sh(f.root, "rm .git/index.lock; test -z \"$(git status --porcelain)\"; test $(git rev-parse main) = "+f.base)
+	if _, err := f.repo.Merge(ctx, f.merge(s.Tree)); err != nil {
+		t.Error(err)
+	}
+}

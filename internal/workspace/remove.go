@@ -209,7 +209,8 @@ func (r *Repo) Discard(ctx context.Context, s DiscardSpec) (ref string, err erro
 	return ref, nil
 }
 
-// Prune deletes every ref of a run: its snapshots and what a discard kept. Nothing of the run can be shown or
+// Prune deletes every ref of a run, its snapshots and what a discard kept, and git directories that were taken
+// out of its worktree. Nothing of the run can be shown or
 // restored afterwards.
 func (r *Repo) Prune(ctx context.Context, run string) error {
 	if err := checkRun(run); err != nil {
@@ -223,6 +224,9 @@ func (r *Repo) Prune(ctx context.Context, run string) error {
 		return nil
 	}
 	if _, err := r.git.do(ctx, call{args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: out, writes: true}); err != nil {
+		return fmt.Errorf("prune %s: %w", run, err)
+	}
+	if err := removeTree(filepath.Join(r.root, worktreesDir, ".lost", run)); err != nil {
 		return fmt.Errorf("prune %s: %w", run, err)
 	}
 	return nil

@@ -41,7 +41,6 @@ type shadowState struct {
 	Modules []string `json:"modules,omitempty"` // paths where the real index has a commit of another repository
 	Admin   string   `json:"admin,omitempty"`   // git directory of the worktree
 	Branch  string   `json:"branch,omitempty"`  // full name; empty when detached
-	Commit  string   `json:"commit,omitempty"`  // branch point
 }
 
 // identity tells whether a file was replaced or written. ctime cannot be set by a program.

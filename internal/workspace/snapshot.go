@@ -38,7 +38,6 @@ type Tree struct {
 	admin    string // git directory of the worktree
 	link     string // content of the .git file; empty for the checkout
 	branch   string // full name; empty when detached or for the checkout
-	commit   string // branch point; empty for the checkout
 	checkout bool   // isolation is off: nothing is ever put back
 	git      git    // pinned to the worktree
 

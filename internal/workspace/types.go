@@ -68,6 +68,9 @@ type WorktreeSpec struct {
 	// Scratch names directories whose ignored content may be lost with the worktree: a path from its root, or
 	// a name that counts wherever it stands.
 	Scratch []string
+	// Again says that the making of this worktree was cut off before anything worked in it: what is left of it
+	// is taken away first.
+	Again bool
 }
 
 // Snapshot is the state of a workspace at one moment, kept by a commit at Ref. It is a value: it can be

@@ -33,6 +33,11 @@ func (r *Repo) AddWorktree(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 		return nil, fmt.Errorf("make the worktree of %s: %w", s.Run, err)
 	}
 	defer unlock()
+	if s.Again {
+		if err := r.rollback(ctx, s); err != nil {
+			return nil, fmt.Errorf("take away the half-made worktree of %s: %w", s.Run, err)
+		}
+	}
 	if err := r.freePlace(ctx, s); err != nil {
 		return nil, fmt.Errorf("make the worktree of %s: %w", s.Run, err)
 	}
@@ -130,7 +135,7 @@ func (r *Repo) made(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 	if admin == "" {
 		return nil, errors.New("git did not register it")
 	}
-	t, err := r.newTree(ctx, s.Run, dir, admin, s.Branch, s.Commit)
+	t, err := r.newTree(ctx, s.Run, dir, admin, s.Branch)
 	if err != nil {
 		return nil, err
 	}
@@ -148,13 +153,13 @@ func (r *Repo) made(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 		return nil, errors.New("git did not check it out")
 	}
 	t.shadow.state.Scratch = s.Scratch
-	t.shadow.state.Admin, t.shadow.state.Branch, t.shadow.state.Commit = admin, t.branch, s.Commit
+	t.shadow.state.Admin, t.shadow.state.Branch = admin, t.branch
 	return t, t.shadow.save()
 }
 
 // newTree makes the value for a worktree.
-func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch, commit string) (*Tree, error) {
-	t := &Tree{repo: r, run: run, dir: dir, admin: admin, commit: commit, link: "gitdir: " + admin + "\n", over: map[string]difference{}}
+func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch string) (*Tree, error) {
+	t := &Tree{repo: r, run: run, dir: dir, admin: admin, link: "gitdir: " + admin + "\n", over: map[string]difference{}}
 	if branch != "" {
 		t.branch = "refs/heads/" + strings.TrimPrefix(branch, "refs/heads/")
 	}
@@ -243,10 +248,7 @@ func (r *Repo) OpenWorktree(ctx context.Context, s WorktreeSpec) (*Tree, error) 
 	if s.Branch == "" && !s.Detached {
 		s.Branch = sh.state.Branch
 	}
-	if s.Commit == "" {
-		s.Commit = sh.state.Commit
-	}
-	t, err := r.newTree(ctx, s.Run, dir, admin, s.Branch, s.Commit)
+	t, err := r.newTree(ctx, s.Run, dir, admin, s.Branch)
 	if err != nil {
 		return nil, fmt.Errorf("open the worktree of %s: %w", s.Run, err)
 	}
@@ -262,7 +264,7 @@ func (r *Repo) Checkout(ctx context.Context, run string) (*Tree, error) {
 	if err := r.Exclude(ctx); err != nil {
 		return nil, err
 	}
-	t, err := r.newTree(ctx, run, r.root, r.gitDir, "", "")
+	t, err := r.newTree(ctx, run, r.root, r.gitDir, "")
 	if err != nil {
 		return nil, fmt.Errorf("open the checkout: %w", err)
 	}
