@@ -312,6 +312,9 @@ var yamlExample = regexp.MustCompile("(?s)([^\n]*)\n```yaml\n(.*?)```")
 // sections. What it needs around it is put there before it is linted.
 const fragmentMark = "<!-- part of a file -->"
 
+// otherMark stands above an example that is YAML of another program.
+const otherMark = "<!-- not a pipeline file -->"
+
 // TestDocExamplesLint lints every example of the documentation. A whole file has no findings at all; a part of
 // one has no errors, and the examples of docs/gates.md are all parts. docs/rules.md has a test of its own.
 func TestDocExamplesLint(t *testing.T) {
@@ -322,6 +325,9 @@ func TestDocExamplesLint(t *testing.T) {
 			continue
 		}
 		for _, m := range yamlExample.FindAllStringSubmatch(readText(t, name), -1) {
+			if m[1] == otherMark {
+				continue
+			}
 			if m[1] == fragmentMark || filepath.Base(name) == "gates.md" {
 				if found := findingsOf(m[2]); strings.Contains(found, " error: ") {
 					t.Errorf("%s: a part of a file has findings:\n%s\n%s", name, found, m[2])
@@ -335,7 +341,8 @@ func TestDocExamplesLint(t *testing.T) {
 				found.Merge(p.names.Lint())
 			}
 			for _, d := range diag.Unsilenced(found.Sorted()) {
-				t.Errorf("%s: line %d of an example: %s [%s] (a part of a file stands below %q)\n%s", name, d.Span.Position().Line, d.Message, d.Rule, fragmentMark, m[2])
+				t.Errorf("%s: line %d of an example: %s [%s] (a part of a file stands below %q, another program's below %q)\n%s",
+					name, d.Span.Position().Line, d.Message, d.Rule, fragmentMark, otherMark, m[2])
 			}
 			runTests(t, name, p)
 		}
