@@ -28,6 +28,24 @@ type GateWords struct {
 // JSONSchema is the schema (draft 2020-12) of a pipeline file, with a line break at its end. The same
 // vocabulary gives the same bytes. Keys that are not built are left out, and so refused.
 func JSONSchema(v Vocabulary) []byte {
+	g := newGenerator(v)
+	return g.document("foundry.yaml", "a pipeline file of Foundry", g.section("file"))
+}
+
+// TestsSchema is the same for a file of pipeline tests.
+func TestsSchema(v Vocabulary) []byte {
+	g := newGenerator(v)
+	var tests Key
+	for _, k := range g.sections["file"] {
+		if k.Name == "tests" {
+			tests = k
+		}
+	}
+	return g.document("foundry-test.yaml", "a file of pipeline tests of Foundry", object{{"type", "object"},
+		{"properties", g.properties([]Key{tests})}, {"required", wordList("tests")}, {"additionalProperties", false}})
+}
+
+func newGenerator(v Vocabulary) *generator {
 	g := &generator{words: v, sections: map[string][]Key{}}
 	for _, k := range Keys() {
 		if _, seen := g.sections[k.Where]; !seen {
@@ -35,15 +53,15 @@ func JSONSchema(v Vocabulary) []byte {
 		}
 		g.sections[k.Where] = append(g.sections[k.Where], k)
 	}
-	root := object{
-		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"title", "foundry.yaml"},
-		{"description", "a pipeline file of Foundry"},
-	}
-	root = append(root, g.section("file")...)
-	root = append(root, member{"$defs", g.definitions()})
+	return g
+}
+
+// document is a whole schema, whose root is given.
+func (g *generator) document(title, about string, root object) []byte {
+	all := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}, {"description", about}}
+	all = append(append(all, root...), member{"$defs", g.definitions()})
 	var b strings.Builder
-	encode(&b, root, "")
+	encode(&b, all, "")
 	return []byte(b.String() + "\n")
 }
 

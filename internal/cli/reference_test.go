@@ -319,7 +319,7 @@ const otherMark = "<!-- not a pipeline file -->"
 // one has no errors, and the examples of docs/gates.md are all parts. docs/rules.md has a test of its own.
 func TestDocExamplesLint(t *testing.T) {
 	t.Parallel()
-	whole := 0
+	whole, editors := 0, validator(t)
 	for _, name := range documents(t) {
 		if filepath.Base(name) == "rules.md" {
 			continue
@@ -343,6 +343,9 @@ func TestDocExamplesLint(t *testing.T) {
 			for _, d := range diag.Unsilenced(found.Sorted()) {
 				t.Errorf("%s: line %d of an example: %s [%s] (a part of a file stands below %q, another program's below %q)\n%s",
 					name, d.Span.Position().Line, d.Message, d.Rule, fragmentMark, otherMark, m[2])
+			}
+			if err := validate(editors, m[2]); err != nil {
+				t.Errorf("%s: an example does not validate: %v", name, err)
 			}
 			runTests(t, name, p)
 		}

@@ -21,15 +21,24 @@ file to the editor; a first line such as
     # yaml-language-server: $schema=.foundry-schema.json
 
 does so for every editor that uses the YAML language server. Print it again after an update of foundry.`,
+			Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "tests", Usage: "the schema of files of pipeline tests (*" + testSuffix + ") instead"},
+			},
 			Action: func(c *cli.Context) error {
 				if err := noArguments(c); err != nil {
 					return err
 				}
+				if c.Bool("tests") {
+					return s.print(string(schema.TestsSchema(vocabulary())))
+				}
 				return s.print(string(schema.JSONSchema(vocabulary())))
 			},
 		},
-		exits:    []Exit{Failed},
-		examples: []example{{"foundry schema >.foundry-schema.json", "keep it beside foundry.yaml"}},
+		exits: []Exit{Failed},
+		examples: []example{
+			{"foundry schema >.foundry-schema.json", "keep it beside foundry.yaml"},
+			{"foundry schema --tests >.foundry-test-schema.json", "for files of tests"},
+		},
 	}
 }
 

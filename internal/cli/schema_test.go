@@ -23,7 +23,12 @@ import (
 // validator compiles the schema with a library that has nothing to do with ours.
 func validator(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema(vocabulary())))
+	return compiledSchema(t, schema.JSONSchema(vocabulary()))
+}
+
+func compiledSchema(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,6 +236,30 @@ func TestSchemaRefuses(t *testing.T) {
 		if !found.HasErrors() {
 			t.Errorf("%s: lint has nothing against it, so the schema must not either:\n%s", name, text)
 		}
+	}
+}
+
+// TestSchemaOfTests: a file of tests has tests and nothing else.
+func TestSchemaOfTests(t *testing.T) {
+	t.Parallel()
+	s := compiledSchema(t, schema.TestsSchema(vocabulary()))
+	good := "tests:\n  - name: n\n    given: {a: [{exit: 1, output: x}], b: [approve, {reject: why}], c: [{reply: {status: success}, files: {x: y, z: null}}]}\n    expect: {status: accepted, visits: {a: 2}, feedback: {b: [null, x]}}\n"
+	if err := validate(s, good); err != nil {
+		t.Error(err)
+	}
+	for name, text := range map[string]string{
+		"no tests":           "{}\n",
+		"a key of pipelines": "version: 1\ntests: []\n",
+		"unknown key":        strings.Replace(good, "status", "state", 2),
+		"a word of a gate":   "tests: [{name: n, given: {a: [{reply: {}, gates: {g: green}}]}, expect: {}}]\n",
+	} {
+		_, found := schema.DecodeTests(diag.NewSource("f", text))
+		if validate(s, text) == nil || !found.HasErrors() {
+			t.Errorf("%s validates, or is read:\n%s", name, text)
+		}
+	}
+	if _, found := schema.DecodeTests(diag.NewSource("f", good)); found.HasErrors() {
+		t.Error(found.Sorted()[0].Message)
 	}
 }
 
