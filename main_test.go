@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"foundry": main})
+	testscript.Main(m, map[string]func(){"foundry": main, "run-hook": runHook})
 }
 
 // TestScripts runs what a user can type. Each script has a home of its own with a git identity, and sees

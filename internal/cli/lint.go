@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"foundry/diag"
+	"foundry/internal/check"
+	"foundry/schema"
 )
 
 func lintVerb(s *session) verb {
@@ -20,8 +23,9 @@ func lintVerb(s *session) verb {
 			Usage:     "check pipeline files",
 			ArgsUsage: "[FILE...]",
 			Description: `Checks pipeline files and prints every finding, with its place, the line, and one hint. Without FILE it
-checks the pipeline file of the repository; "-" reads standard input. Nothing of the repository is run and nothing is
-written. Errors end with exit code 1; warnings do so with --strict.
+checks the pipeline file of the repository; "-" reads standard input. A file called *` + testSuffix + ` holds tests and
+is checked against the nearest pipeline file. Nothing of the repository is run and nothing is written. Errors end with
+exit code 1; warnings do so with --strict.
 
 A warning is silenced by "# foundry:ignore RULE" on its line or the line above.`,
 			Flags: []cli.Flag{
@@ -48,22 +52,27 @@ func (s *session) lint(c *cli.Context, formats []string) error {
 	if err != nil {
 		return err
 	}
-	projects, err := s.toLint(c)
+	files, err := s.toLint(c)
 	if err != nil {
 		return err
 	}
 	var list []diag.Diagnostic
-	for _, p := range projects {
-		found := p.lint()
-		list = append(list, diag.Unsilenced(found.Sorted())...)
+	for _, f := range files {
+		list = append(list, diag.Unsilenced(f.found.Sorted())...)
 	}
 	if err := s.writeFindings(list, format); err != nil && !isClosedPipe(err) {
 		return failure(fmt.Errorf("write the findings: %w", err))
 	}
 	if format == "text" {
-		s.note("%s: %s", projectNames(projects), countFindings(list))
+		s.note("%s: %s", fileNamesOf(files), countFindings(list))
 	}
 	return reported(lintExit(list, c.Bool("strict")))
+}
+
+// linted is one file with what was found in it.
+type linted struct {
+	name  string
+	found diag.List
 }
 
 func (s *session) lintFormat(c *cli.Context, formats []string) (string, error) {
@@ -95,49 +104,97 @@ func oneOf(flag, word string, list []string) error {
 	return p
 }
 
-// toLint reads what is to be checked: the arguments, or the pipeline file of the repository.
-func (s *session) toLint(c *cli.Context) ([]*project, error) {
+// toLint checks the arguments, or the pipeline file of the repository.
+func (s *session) toLint(c *cli.Context) ([]linted, error) {
 	names := c.Args().Slice()
 	if c.IsSet("stdin-filename") && !slices.Contains(names, "-") {
 		return nil, badUsage("lint: --stdin-filename without -").hintf("`foundry lint - --stdin-filename NAME` reads standard input")
 	}
 	if len(names) == 0 {
 		p, err := s.load()
-		return []*project{p}, err
+		if err != nil {
+			return nil, err
+		}
+		return []linted{{p.name, p.lint()}}, nil
 	}
 	if s.file != "" {
 		return nil, badUsage("lint: -f and files as arguments exclude each other").hintf("leave -f out; files are arguments")
 	}
-	var projects []*project
+	var files []linted
 	fromStdin := false
 	for _, name := range names {
 		if name == "-" && fromStdin {
 			return nil, badUsage("lint: standard input can be read only once")
 		}
-		p, err := s.lintOne(name, c.String("stdin-filename"))
+		f, err := s.lintOne(name, c.String("stdin-filename"), names)
 		if err != nil {
 			return nil, err
 		}
 		fromStdin = fromStdin || name == "-"
-		projects = append(projects, p)
+		files = append(files, f)
 	}
-	return projects, nil
+	return files, nil
 }
 
-func (s *session) lintOne(name, stdinName string) (*project, error) {
-	if name != "-" {
-		return s.loadFile(s.path(name))
+// lintOne checks one of the arguments, which are given for what need not be reported twice.
+func (s *session) lintOne(name, stdinName string, all []string) (linted, error) {
+	shown, path, text := name, s.path(name), ""
+	var err error
+	if name == "-" {
+		shown, path, text, err = s.readStdin(stdinName)
+	} else if text, err = s.readPipeline(path); err == nil {
+		shown = s.display(path)
 	}
-	text, err := io.ReadAll(io.LimitReader(s.in, maxFile))
 	if err != nil {
-		return nil, failure(fmt.Errorf("read standard input: %w", err))
+		return linted{}, err
 	}
-	shown, at := "<stdin>", filepath.Join(s.dir, fileNames[0])
-	if stdinName != "" {
-		shown, at = stdinName, s.path(stdinName)
+	source := diag.NewSource(shown, text)
+	if strings.HasSuffix(path, testSuffix) {
+		found, err := s.lintTests(source, path, all)
+		return linted{shown, found}, err
 	}
-	top, _ := repositoryTop(filepath.Dir(at))
-	return newProject(top, at, shown, diag.NewSource(shown, string(text))), nil
+	top, _ := repositoryTop(filepath.Dir(path))
+	return linted{shown, newProject(top, path, shown, source).lint()}, nil
+}
+
+// readStdin reads standard input as the file of a name, which need not exist.
+func (s *session) readStdin(name string) (shown, path, text string, err error) {
+	b, err := io.ReadAll(io.LimitReader(s.in, maxFile))
+	if err != nil {
+		return "", "", "", failure(fmt.Errorf("read standard input: %w", err))
+	}
+	shown, path = "<stdin>", filepath.Join(s.dir, fileNames[0])
+	if name != "" {
+		shown, path = name, s.path(name)
+	}
+	return shown, path, string(b), nil
+}
+
+// lintTests checks a file of tests against the nearest pipeline file, or against what ships. What keeps that file
+// from being compiled is reported too, unless it is itself one of the arguments.
+func (s *session) lintTests(source *diag.Source, path string, all []string) (diag.List, error) {
+	tests, found := schema.DecodeTests(source)
+	top, _ := repositoryTop(filepath.Dir(path))
+	p := newProject(top, "", "", nil)
+	switch at, err := s.findFileFrom(filepath.Dir(path)); {
+	case err == nil:
+		if p, err = s.loadFile(at); err != nil {
+			return found, err
+		}
+	case !errors.Is(err, errNoFile):
+		return found, err
+	}
+	suite := check.NewSuite(p.names)
+	of := suite.Add(tests)
+	reported := slices.ContainsFunc(all, func(name string) bool { return name != "-" && s.path(name) == p.path })
+	if p.findings.HasErrors() {
+		of, suite.Broken = diag.List{}, p.findings // what tests name may be what could not be read
+	}
+	found.Merge(of)
+	if !reported {
+		found.Merge(suite.Broken)
+	}
+	return found, nil
 }
 
 func (s *session) writeFindings(list []diag.Diagnostic, format string) error {
@@ -161,9 +218,9 @@ func lintExit(list []diag.Diagnostic, strict bool) Exit {
 	return Done
 }
 
-func projectNames(projects []*project) string {
-	if len(projects) == 1 {
-		return projects[0].name
+func fileNamesOf(files []linted) string {
+	if len(files) == 1 {
+		return files[0].name
 	}
-	return fmt.Sprintf("%d files", len(projects))
+	return fmt.Sprintf("%d files", len(files))
 }

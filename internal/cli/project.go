@@ -13,6 +13,7 @@ import (
 	"foundry/builtins"
 	"foundry/diag"
 	"foundry/graph"
+	"foundry/internal/check"
 	"foundry/schema"
 )
 
@@ -58,8 +59,13 @@ func (s *session) findFile() (string, error) {
 	if s.file != "" {
 		return s.path(s.file), nil
 	}
-	top, isRepo := repositoryTop(s.dir)
-	for dir := s.dir; ; dir = filepath.Dir(dir) {
+	return s.findFileFrom(s.dir)
+}
+
+// findFileFrom is the nearest pipeline file at or above a directory, inside its repository.
+func (s *session) findFileFrom(start string) (string, error) {
+	top, isRepo := repositoryTop(start)
+	for dir := start; ; dir = filepath.Dir(dir) {
 		var there []string
 		for _, name := range fileNames {
 			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
@@ -77,7 +83,7 @@ func (s *session) findFile() (string, error) {
 			break
 		}
 	}
-	where := "in " + s.dir
+	where := "in " + start
 	if isRepo {
 		where = "between here and " + top
 	}
@@ -106,23 +112,32 @@ func (s *session) loadOrBuiltins() (*project, error) {
 
 // loadFile reads and decodes the pipeline file at an absolute path.
 func (s *session) loadFile(path string) (*project, error) {
+	text, err := s.readPipeline(path)
+	if err != nil {
+		return nil, err
+	}
+	top, _ := repositoryTop(filepath.Dir(path))
+	return newProject(top, path, s.display(path), diag.NewSource(s.display(path), text)), nil
+}
+
+// readPipeline reads the file at an absolute path, which the user named or which was found.
+func (s *session) readPipeline(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, badUsage("%s does not exist", s.display(path)).hintf("`foundry init` writes a pipeline file")
+		return "", badUsage("%s does not exist", s.display(path)).hintf("`foundry init` writes a pipeline file")
 	}
 	if err != nil {
-		return nil, failure(fmt.Errorf("read %s: %w", s.display(path), plainPathError(err)))
+		return "", failure(fmt.Errorf("read %s: %w", s.display(path), plainPathError(err)))
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, badUsage("%s is a directory, not a pipeline file", s.display(path))
+		return "", badUsage("%s is a directory, not a pipeline file", s.display(path))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
-		return nil, failure(fmt.Errorf("read %s: %w", s.display(path), plainPathError(err)))
+		return "", failure(fmt.Errorf("read %s: %w", s.display(path), plainPathError(err)))
 	}
-	top, _ := repositoryTop(filepath.Dir(path))
-	return newProject(top, path, s.display(path), diag.NewSource(s.display(path), string(text))), nil
+	return string(text), nil
 }
 
 // newProject decodes a source. A nil source leaves what ships.
@@ -177,7 +192,7 @@ func (p *project) relative() string {
 	return p.name
 }
 
-// lint returns every finding of the pipeline file. A default pipeline that ships is looked at too, as far as
+// lint returns every finding of the pipeline file, its tests included. A default pipeline that ships is looked at too, as far as
 // the file has to give it something.
 func (p *project) lint() diag.List {
 	var found diag.List
@@ -186,6 +201,9 @@ func (p *project) lint() diag.List {
 		return found
 	}
 	found.Merge(p.names.Lint())
+	if len(p.doc.Tests) > 0 {
+		found.Merge(check.NewSuite(p.names).Add(p.doc.Tests))
+	}
 	if name := p.doc.Default.Value; p.doc.Default.Set {
 		for _, command := range p.missing(name) {
 			found.Report(diag.UnknownCommand, p.doc.Default.Span(), "the default pipeline %q runs the command %q, which is not defined", name, command).
