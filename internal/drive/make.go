@@ -25,7 +25,11 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 		if g.Isolation == graph.Checkout {
 			return repo.Checkout(ctx, info.ID)
 		}
-		tree, err := repo.AddWorktree(ctx, spec(g, info))
+		want := spec(g, info)
+		for _, e := range rec.Events() {
+			want.Again = want.Again || e.Kind == runner.RunResumed
+		}
+		tree, err := repo.AddWorktree(ctx, want)
 		if err != nil {
 			return nil, fmt.Errorf("making the worktree: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"foundry/internal/process"
 )
@@ -34,7 +35,7 @@ func (r *Repo) AddWorktree(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 	}
 	defer unlock()
 	if s.Again {
-		if err := r.rollback(ctx, s); err != nil {
+		if err := r.retract(ctx, s); err != nil {
 			return nil, fmt.Errorf("take away the half-made worktree of %s: %w", s.Run, err)
 		}
 	}
@@ -211,6 +212,22 @@ func (r *Repo) rollback(ctx context.Context, s WorktreeSpec) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// retract is rollback for a worktree that a process which was killed has begun: its git may outlive it by a
+// moment and still be writing.
+func (r *Repo) retract(ctx context.Context, s WorktreeSpec) error {
+	deadline := time.Now().Add(undoTime)
+	for {
+		err := r.rollback(ctx, s)
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // removeTree removes a directory with all that is in it, also what its owner may not write.
