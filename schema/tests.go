@@ -55,6 +55,7 @@ type Entry struct {
 	Note   Text // of a rejection
 
 	Repeat Bool
+	Keys   []Text    // those that were written; none for an answer that is a word
 	Span   diag.Span // where the entry begins
 }
 
@@ -214,7 +215,9 @@ func (d *decoder) outcome(v value) (Entry, bool) {
 		d.wrongType(v, "entries, each a mapping, or the word approve or reject")
 		return e, false
 	}
-	decodeSection(d, d.lang.entry, v, &e)
+	for _, key := range decodeSection(d, d.lang.entry, v, &e).entries {
+		e.Keys = append(e.Keys, d.keyText(key))
+	}
 	return e, true
 }
 

@@ -52,8 +52,9 @@ type explorer struct {
 	space   *space
 	reached *coverage
 	items   []Item
-	seen    map[string]bool // what some run showed
-	fresh   []script        // children of runs that showed something new
+	hits    []func(*coverage) bool // by item
+	seen    map[string]bool        // what some run showed
+	fresh   []script               // children of runs that showed something new
 	stale   []script
 }
 
@@ -64,7 +65,10 @@ func Explore(g *graph.Graph, tests []Run, limit int) (*Exploration, error) {
 	for _, t := range tests {
 		byTests.add(g, t.Events, x.space.values)
 	}
-	x.items = x.all(byTests, false)
+	x.ways()
+	for i, hit := range x.hits {
+		x.items[i].Covered = hit(byTests)
+	}
 	runs := 0
 	for ; runs < limit && len(x.fresh)+len(x.stale) > 0 && !x.done(); runs++ {
 		next := x.pop()
@@ -140,8 +144,8 @@ func (x *explorer) run(s script) error {
 // learn takes down what a run reached and queues its children.
 func (x *explorer) learn(s script, made []decision, run Run) {
 	x.reached.add(x.g, run.Events, x.space.values)
-	for i, now := range x.all(x.reached, true) {
-		if now.Reached && !x.items[i].Reached {
+	for i, hit := range x.hits {
+		if !x.items[i].Reached && hit(x.reached) {
 			x.items[i].Reached, x.items[i].By = true, unusual(made)
 		}
 	}
@@ -194,34 +198,34 @@ func unusual(made []decision) []string {
 	return out
 }
 
-// all lists the items in the order of the file, marked by what was covered.
-func (x *explorer) all(c *coverage, reached bool) []Item {
-	var out []Item
-	add := func(hit bool, at diag.Span, format string, args ...any) {
-		out = append(out, Item{What: fmt.Sprintf(format, args...), At: at, Covered: hit && !reached, Reached: hit && reached})
+// ways lists the items in the order of the file; reached says of each whether some runs went that way.
+func (x *explorer) ways() {
+	add := func(at diag.Span, hit func(*coverage) bool, format string, args ...any) {
+		x.items = append(x.items, Item{What: fmt.Sprintf(format, args...), At: at})
+		x.hits = append(x.hits, hit)
 	}
 	for i := range x.g.Phases {
 		ph := &x.g.Phases[i]
-		add(c.visited[i], ph.Span, "phase %s", ph.Name)
+		add(ph.Span, func(c *coverage) bool { return c.visited[i] }, "phase %s", ph.Name)
 		if ph.When != nil {
-			add(c.skipped[i], ph.When.Span(), "phase %s, skipped", ph.Name)
+			add(ph.When.Span(), func(c *coverage) bool { return c.skipped[i] }, "phase %s, skipped", ph.Name)
 		}
 		for _, r := range x.g.RulesOf(ph.ID) {
-			add(c.taken[r.ID], r.Span, "rule %q of %s, taken", r.Text, ph.Name)
+			passed := func(c *coverage) bool { return c.passed[r.ID] }
+			add(r.Span, func(c *coverage) bool { return c.taken[r.ID] }, "rule %q of %s, taken", r.Text, ph.Name)
 			switch {
 			case r.When != nil:
-				add(c.passed[r.ID], r.Span, "rule %q of %s, passed over", r.Text, ph.Name)
+				add(r.Span, passed, "rule %q of %s, passed over", r.Text, ph.Name)
 			case r.Way == graph.Back || r.Way == graph.Self:
-				add(c.passed[r.ID], r.Span, "rule %q of %s, used up", r.Text, ph.Name)
+				add(r.Span, passed, "rule %q of %s, used up", r.Text, ph.Name)
 			}
 		}
 		for _, v := range x.space.values {
 			if v.phase == ph.ID {
-				add(c.values[v], ph.Span, "%s of %s is %s", v.field, ph.Name, v.value)
+				add(ph.Span, func(c *coverage) bool { return c.values[v] }, "%s of %s is %s", v.field, ph.Name, v.value)
 			}
 		}
 	}
-	return out
 }
 
 // Text shows what an exploration found.

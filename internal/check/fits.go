@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,50 +47,31 @@ func (k entryKind) what() string {
 	return "a command has exit and output, or timeout: true, and changed, gates, repeat"
 }
 
-// written are the keys that an entry has, with their places and the kinds that may have them.
-type written struct {
-	key   string
-	set   bool
-	at    diag.Span
-	kinds []entryKind
-}
-
-func keysOf(e *schema.Entry) []written {
-	files, usage := e.Span, e.Usage.Tokens.Span
-	if len(e.Files) > 0 {
-		files = e.Files[0].Path.Span()
-	}
-	if !e.Usage.Tokens.Set {
-		usage = e.Span
-	}
-	commands := []entryKind{codeEntry, criterionEntry}
-	return []written{
-		{"reply", e.Reply.Set, e.Reply.Span, []entryKind{agentEntry}},
-		{"stop", e.Stop.Set, e.Stop.Span(), []entryKind{agentEntry}},
-		{"files", e.FilesSet, files, []entryKind{agentEntry}},
-		{"usage", e.Usage != schema.Usage{}, usage, []entryKind{agentEntry}},
-		{"changed", e.Changed.Set, e.Changed.Span, []entryKind{agentEntry, codeEntry}},
-		{"gates", e.Gates.Set, e.Gates.Span, []entryKind{agentEntry, codeEntry}},
-		{"exit", e.Exit.Set, e.Exit.Span, commands},
-		{"output", e.Output.Set, e.Output.Span(), commands},
-		{"timeout", e.Timeout.Set, e.Timeout.Span, commands},
-		{e.Answer.Value, e.Answer.Set, e.Answer.Span(), []entryKind{askEntry}},
-	}
+// belongs says which kinds of entries may have a key; any of them may be repeated.
+var belongs = map[string][]entryKind{
+	"reply": {agentEntry}, "stop": {agentEntry}, "files": {agentEntry}, "usage": {agentEntry}, "changed": {agentEntry, codeEntry}, "gates": {agentEntry, codeEntry},
+	"exit": {codeEntry, criterionEntry}, "output": {codeEntry, criterionEntry}, "timeout": {codeEntry, criterionEntry},
+	"approve": {askEntry}, "reject": {askEntry},
 }
 
 // fits checks the keys of an entry. ph is nil for a criterion.
 func (p *preparing) fits(e *schema.Entry, kind entryKind, ph *graph.Phase) {
+	words := e.Keys
+	if len(words) == 0 && e.Answer.Set {
+		words = []schema.Text{e.Answer}
+	}
 	strange := false
-	for _, w := range keysOf(e) {
-		if !w.set || slices.Contains(w.kinds, kind) {
+	for _, w := range words {
+		kinds, known := belongs[w.Value]
+		if !known || slices.Contains(kinds, kind) {
 			continue
 		}
 		strange = true
 		whose := "a criterion's"
 		if ph != nil {
-			whose = "one of phase " + `"` + ph.Name + `"`
+			whose = fmt.Sprintf("one of phase %q", ph.Name)
 		}
-		p.list.Report(diag.WrongType, w.at, "%q does not belong to this entry, which is %s", w.key, whose).Hintf("%s", kind.what())
+		p.list.Report(diag.WrongType, w.Span(), "%q does not belong to this entry, which is %s", w.Value, whose).Hintf("%s", kind.what())
 	}
 	switch {
 	case strange:

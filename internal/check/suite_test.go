@@ -75,7 +75,7 @@ func runCase(t testing.TB, c *Case) Result {
 // none of them passes whatever happens.
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"testdata/redgreen", "testdata/nightly", "testdata/intake", "../../builtins/testdata"} {
+	for _, dir := range []string{"testdata/redgreen", "testdata/nightly", "testdata/intake", "testdata/ways", "../../builtins/testdata"} {
 		for _, c := range folder(t, dir).Cases() {
 			t.Run(filepath.Base(dir)+"/"+c.Graph.Pipeline+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
@@ -163,11 +163,11 @@ func TestMistakesOfNamesAndEntries(t *testing.T) {
 		{"a param of another type", "pipeline: p, request: r, params: {area: a, deep: 1}, expect: {exit: 0}", `1 wrong-type: the value of param "deep" is of another type`},
 		{"a phase", "pipeline: p, given: {biuld: []}, " + whole, `biuld unknown-phase: pipeline "p" has no phase "biuld"`},
 		{"an item", "pipeline: p, given: {\"build[log]\": []}, " + whole, `"build[log]" not-built: "build[log]" is a phase of a call or of an each, which are not built yet`},
-		{"an exit of an agent", "pipeline: p, given: {build: [{exit: 0}]}, " + whole, `0 wrong-type: "exit" does not belong to this entry, which is one of phase "build"`},
-		{"a reply of a command", "pipeline: p, given: {suite: [{reply: x}]}, " + whole, `x wrong-type: "reply" does not belong to this entry, which is one of phase "suite"`},
-		{"a reply of a person", "pipeline: p, given: {ship: [{reply: x}]}, " + whole, `x wrong-type: "reply" does not belong to this entry, which is one of phase "ship"`},
-		{"files of a command", "pipeline: p, given: {suite: [{files: {a: b}}]}, " + whole, `a wrong-type: "files" does not belong to this entry, which is one of phase "suite"`},
-		{"changes of a criterion", "pipeline: p, criteria: {builds: [{changed: [a]}]}, " + whole, `[a] wrong-type: "changed" does not belong to this entry, which is a criterion's`},
+		{"an exit of an agent", "pipeline: p, given: {build: [{exit: 0}]}, " + whole, `exit wrong-type: "exit" does not belong to this entry, which is one of phase "build"`},
+		{"a reply of a command", "pipeline: p, given: {suite: [{reply: x}]}, " + whole, `reply wrong-type: "reply" does not belong to this entry, which is one of phase "suite"`},
+		{"a reply of a person", "pipeline: p, given: {ship: [{reply: x}]}, " + whole, `reply wrong-type: "reply" does not belong to this entry, which is one of phase "ship"`},
+		{"files of a command", "pipeline: p, given: {suite: [{files: {a: b}}]}, " + whole, `files wrong-type: "files" does not belong to this entry, which is one of phase "suite"`},
+		{"changes of a criterion", "pipeline: p, criteria: {builds: [{changed: [a]}]}, " + whole, `changed wrong-type: "changed" does not belong to this entry, which is a criterion's`},
 		{"an answer of a command", "pipeline: p, given: {suite: [approve]}, " + whole, `approve wrong-type: "approve" does not belong to this entry, which is one of phase "suite"`},
 		{"a turn without an end", "pipeline: p, given: {build: [{changed: []}]}, " + whole, `{ missing-key: this entry does not say how the agent's turn ends`},
 		{"a turn with two ends", "pipeline: p, given: {build: [{reply: x, stop: error}]}, " + whole, `error wrong-type: a turn that stops early brings no reply`},

@@ -48,10 +48,10 @@ func (w *World) visit(c runner.Command) *visit {
 	return v
 }
 
-// worked takes what a turn or a command did to the workspace. Where nothing is said of what changed, the tree
-// is one that nothing equals, unless a reader was at work.
-func (w *World) worked(c runner.Command, given Given, reader bool) {
-	v := w.visit(c)
+// worked takes what a turn or a command did to the workspace. Where nothing is said of what a writer changed, the
+// tree is one that nothing equals. What a reader changes is undone, and a commit changes no file.
+func (w *World) worked(ph *graph.Phase, c runner.Command, given Given) {
+	v, reader := w.visit(c), !ph.Writer || ph.Kind == graph.Commit
 	v.newest = given
 	v.files = v.files || given.HasFiles
 	if (given.Looked || reader) && len(given.Changed) == 0 && len(given.Files) == 0 {

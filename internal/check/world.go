@@ -116,7 +116,7 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 		if err != nil {
 			return nil, err
 		}
-		w.worked(c, given, false)
+		w.worked(&g.Phases[c.ID.Phase], c, given)
 		e.Kind, e.Reply = runner.TurnEnded, replyOf(given)
 	case runner.CheckBoundary:
 		v := w.visit(c)
@@ -170,7 +170,7 @@ func (w *World) command(g *graph.Graph, c runner.Command, e runner.Event) ([]run
 	if err != nil {
 		return nil, err
 	}
-	w.worked(c, given, !ph.Declared)
+	w.worked(ph, c, given)
 	e.Result = &runner.CommandResult{Command: nameOf(ph), Exit: given.Exit, Output: given.Output, Timeout: given.Timeout}
 	if given.Timeout {
 		e.Result.Exit = -1

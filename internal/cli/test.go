@@ -91,7 +91,7 @@ func (s *session) test(c *cli.Context) error {
 	if err := s.showTests(c, results, explored); err != nil {
 		return err
 	}
-	return s.testExit(p, results, found)
+	return s.testExit(c.Args().Slice(), p, results, found)
 }
 
 // collectTests adds the tests of the files named, or of all there are. Mistakes in tests are findings.
@@ -230,7 +230,7 @@ func (s *session) showTests(c *cli.Context, results []check.Result, explored []*
 }
 
 // testExit reports the findings and says how it went as a whole.
-func (s *session) testExit(p *project, results []check.Result, found diag.List) error {
+func (s *session) testExit(names []string, p *project, results []check.Result, found diag.List) error {
 	list := diag.Unsilenced(found.Sorted())
 	if err := diag.RenderText(s.err, list, s.colored(s.err)); err != nil {
 		return failure(fmt.Errorf("write the findings: %w", err))
@@ -243,8 +243,10 @@ func (s *session) testExit(p *project, results []check.Result, found diag.List) 
 	}
 	switch {
 	case len(results) == 0 && !found.HasErrors():
-		where := "no " + "*" + testSuffix + " was found"
-		if p.name != "" {
+		where := "no *" + testSuffix + " was found"
+		if len(names) > 0 {
+			where = strings.Join(names, ", ") + " holds no tests"
+		} else if p.name != "" {
 			where = p.name + " has no tests, and " + where
 		}
 		return badUsage("nothing was tested: %s", where).hintf("write tests: in the pipeline file, or a file NAME%s beside it", testSuffix)
