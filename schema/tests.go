@@ -143,7 +143,7 @@ func (l *language) tests() {
 		texts("not_run", "phases that did not run", func(e *Expect) *Texts { return &e.NotRun }),
 		row("visits", ShapeCounts, "the number of visits, by phase", readVisits),
 		texts("routes", "the rules that were taken, in order, such as test -> build", func(e *Expect) *Texts { return &e.Routes }),
-		row("feedback", ShapeTextLists, "parts of what each visit of a phase was given; null: not checked", readHanded),
+		row("feedback", ShapeTextLists, "a part of what each visit of a phase was given; null: not checked, an empty text: nothing was given", readHanded),
 	)
 }
 
