@@ -54,7 +54,7 @@ func (c *coverage) add(g *graph.Graph, events []runner.Event, values []valueItem
 				continue
 			}
 			c.settle(g, id, at, -1)
-			*at = end{true, e.Visit, firesAfter(&g.Phases[id], e)}
+			*at = end{true, e.Visit, firesAfter(e)}
 		case runner.PhaseSkipped:
 			c.settle(g, id, at, -1)
 			c.skipped[id] = c.skipped[id] || e.Reason == "when is false"
@@ -93,7 +93,7 @@ func (c *coverage) settle(g *graph.Graph, p graph.PhaseID, at *end, taken graph.
 }
 
 // firesAfter says which triggers the end of a visit fires.
-func firesAfter(ph *graph.Phase, e *runner.Event) func(dsl.Trigger) bool {
+func firesAfter(e *runner.Event) func(dsl.Trigger) bool {
 	return func(t dsl.Trigger) bool {
 		switch e.Status {
 		case runner.Success.String(), runner.Unverified.String():
@@ -101,7 +101,7 @@ func firesAfter(ph *graph.Phase, e *runner.Event) func(dsl.Trigger) bool {
 		case runner.Rejected.String():
 			return t == dsl.Reject || t == dsl.Any
 		case runner.Fail.String():
-			return t == dsl.Fail || t == dsl.Any || t == dsl.Timeout && e.Reason == runner.ReasonTimeout && ph.Kind != graph.AgentWork
+			return t == dsl.Fail || t == dsl.Any || t == dsl.Timeout && e.Reason == runner.ReasonTimeout
 		}
 		return false
 	}

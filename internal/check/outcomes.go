@@ -57,7 +57,7 @@ func newSpace(g *graph.Graph) *space {
 	reads := readings(g)
 	s := &space{options: make([][]option, len(g.Phases))}
 	for i := range g.Phases {
-		s.options[i] = s.phaseOptions(&g.Phases[i], reads)
+		s.options[i] = s.phaseOptions(g, &g.Phases[i], reads)
 	}
 	s.settings = settings(g, reads)
 	return s
@@ -114,11 +114,12 @@ func constants(text string) (numbers []int, texts []string) {
 	return numbers, texts
 }
 
-func (s *space) phaseOptions(ph *graph.Phase, reads []reading) []option {
+func (s *space) phaseOptions(g *graph.Graph, ph *graph.Phase, reads []reading) []option {
 	reads = slices.DeleteFunc(slices.Clone(reads), func(r reading) bool { return r.phase != ph.ID })
 	switch ph.Kind {
 	case graph.AgentWork:
-		return s.agentOptions(ph, reads)
+		timed := slices.ContainsFunc(g.RulesOf(ph.ID), func(r graph.Rule) bool { return r.Trigger == dsl.Timeout })
+		return s.agentOptions(ph, reads, timed)
 	case graph.Ask:
 		return []option{{"approve", Given{Approve: true}}, {"reject", Given{Note: "no"}}}
 	case graph.Noop:
@@ -127,7 +128,8 @@ func (s *space) phaseOptions(ph *graph.Phase, reads []reading) []option {
 	return codeOptions(ph, reads)
 }
 
-func (s *space) agentOptions(ph *graph.Phase, reads []reading) []option {
+// agentOptions are the outcomes of an agent's visit; timed says that a rule asks for timeouts.
+func (s *space) agentOptions(ph *graph.Phase, reads []reading, timed bool) []option {
 	gates := gatesOf(ph, "pass")
 	usual := usualReport(ph.Envelope)
 	as := func(name string, change func(envelope.Object)) option {
@@ -144,11 +146,17 @@ func (s *space) agentOptions(ph *graph.Phase, reads []reading) []option {
 		out = append(out, as("approved: false", func(o envelope.Object) { o["approved"], o["blocking"] = false, []any{"something is wrong"} }))
 	}
 	out = append(out, as("status: fail", func(o envelope.Object) { o["status"] = "fail" }))
+	if timed {
+		out = append(out, option{"turn timeout", Given{Stop: runner.StopTimeout}})
+	}
 	tried := map[string]bool{}
 	for _, r := range reads {
 		switch r.field {
 		case "reason":
-			out = append(out, reasonOptions(ph, out[0].given)...)
+			if !tried["reason"] {
+				out = append(out, reasonOptions(ph, out[0].given)...)
+			}
+			tried["reason"] = true
 		case "changed":
 			for _, text := range append([]string{""}, r.texts...) {
 				given := out[0].given
