@@ -248,7 +248,6 @@ func (d *digest) settings(g *Graph) {
 	p := &g.Project
 	d.text(p.Name, p.Base)
 	d.env(p.Env)
-	d.texts(p.Secrets)
 	d.bool(p.Hooks)
 	d.texts(p.Copy)
 	d.texts(p.Link)

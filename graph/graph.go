@@ -75,7 +75,6 @@ type Project struct {
 	Name    string
 	Base    string // "" is the branch that is checked out
 	Env     []EnvVar
-	Secrets []string
 	Hooks   bool
 	Copy    []string
 	Link    []string
@@ -84,10 +83,8 @@ type Project struct {
 	Keep    Keep
 }
 
-// Keep says how long records are kept; LogBytes caps the log of one phase.
+// Keep says how much of a record is kept; LogBytes caps the log of one phase.
 type Keep struct {
-	Runs     int
-	Days     int
 	LogBytes int64
 }
 

@@ -145,18 +145,12 @@ func (c *compiler) settings() {
 }
 
 func newProject(p *schema.Project) Project {
-	out := Project{Name: p.Name.Value, Base: p.Base.Value, Secrets: p.Secrets.Values(), Hooks: p.Hooks.Or(true),
+	out := Project{Name: p.Name.Value, Base: p.Base.Value, Hooks: p.Hooks.Or(true),
 		Copy: p.Worktree.Copy.Values(), Link: p.Worktree.Link.Values(),
 		Scratch: []string{"node_modules", "target", "dist", "build", ".venv", "__pycache__", "coverage", ".cache"},
-		Keep:    Keep{Runs: 50, Days: 30, LogBytes: 100 << 20}}
+		Keep:    Keep{LogBytes: 100 << 20}}
 	if p.Worktree.Scratch.Set {
 		out.Scratch = p.Worktree.Scratch.Values()
-	}
-	if p.Keep.Runs.Set {
-		out.Keep.Runs = p.Keep.Runs.Value
-	}
-	if p.Keep.Days.Set {
-		out.Keep.Days = p.Keep.Days.Value
 	}
 	if p.Keep.Log.Set {
 		out.Keep.LogBytes = int64(p.Keep.Log.Value)

@@ -197,17 +197,16 @@ project:
   isolation: false
   merge: never
   hooks: false
-  secrets: [TOKEN]
   env: {A: "{{run_id}}"}
   worktree: {copy: [.env], link: [vendor], setup: ["npm ci", [make, "{{branch}}"]], scratch: [tmp]}
-  keep: {runs: 5, days: 6, log: 1MB}
+  keep: {log: 1MB}
 pipelines:
   p: {request: none, fail_fast: true, phases: [{id: a, run: make}]}
 `)
 	p := g.Project
-	if p.Name != "shop" || p.Base != "trunk" || g.Isolation != graph.Checkout || g.Merge != graph.MergeNever || p.Hooks || !slices.Equal(p.Secrets, []string{"TOKEN"}) ||
+	if p.Name != "shop" || p.Base != "trunk" || g.Isolation != graph.Checkout || g.Merge != graph.MergeNever || p.Hooks ||
 		envText(p.Env) != "A={{run_id}}" || !slices.Equal(p.Copy, []string{".env"}) || !slices.Equal(p.Link, []string{"vendor"}) || !slices.Equal(p.Scratch, []string{"tmp"}) ||
-		len(p.Setup) != 2 || p.Setup[0].Shell != "npm ci" || len(p.Setup[1].Argv) != 2 || p.Keep.Runs != 5 || p.Keep.Days != 6 || p.Keep.LogBytes != 1000000 && p.Keep.LogBytes != 1<<20 {
+		len(p.Setup) != 2 || p.Setup[0].Shell != "npm ci" || len(p.Setup[1].Argv) != 2 || p.Keep.LogBytes != 1000000 && p.Keep.LogBytes != 1<<20 {
 		t.Errorf("project: %+v", p)
 	}
 	if !g.NoRequest || g.NeedRequest || !g.FailFast || g.KeepGoing {

@@ -145,7 +145,11 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 		}
 		m.endCode(p)
 	case w.fail != "":
-		m.settle(p, m.resultOf(p, Fail, failed, w.fail, w.failText))
+		o := failed
+		if w.fail == ReasonTimeout {
+			o = timedOut
+		}
+		m.settle(p, m.resultOf(p, Fail, o, w.fail, w.failText))
 	case w.envelope["status"] == "blocked" && !m.refuses(p):
 		m.settle(p, m.resultOf(p, Blocked, blockedOut, "", blockedText(w.envelope)))
 	case len(m.g.Phases[p].Gates) > 0:

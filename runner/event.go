@@ -93,6 +93,7 @@ type Event struct {
 	Feedback  string          `json:"feedback,omitempty"` // route.*: what is handed on; phase.started: what this visit was given
 	Tree      string          `json:"tree,omitempty"`     // a git tree
 	Ref       string          `json:"ref,omitempty"`
+	Kept      string          `json:"kept,omitempty"`    // boundary.checked: the ref that still holds what was undone
 	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`

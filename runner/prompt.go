@@ -289,9 +289,9 @@ func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
 			return out, err
 		}
 		out.Message = strings.TrimSpace(out.Message)
-		if out.Message == "" {
-			out.Message = s.commitMessage(g, p)
-		}
+	}
+	if out.Message == "" {
+		out.Message = s.commitMessage(g, p)
 	}
 	return out, nil
 }
@@ -311,24 +311,48 @@ func (s State) commitMessage(g *graph.Graph, p graph.PhaseID) string {
 	return "foundry: " + g.Pipeline
 }
 
-// ResolveCommand renders a command outside the phases: a gate's, or a criterion's.
+// ResolveCommand renders a command outside the phases: a gate's, with the environment of its phase, or a
+// criterion's, for which p is -1.
 func ResolveCommand(g *graph.Graph, s State, p graph.PhaseID, c *graph.Command, w World) (Start, error) {
-	v := w.into(valuesOf(g, s, p, nil))
-	out := Start{Shell: c.Script.Shell, Dir: c.Dir}
-	var err error
-	if out.Argv, err = renderAll(c.Script.Argv, v); err != nil {
-		return out, err
+	env := append(append([]graph.EnvVar{}, g.Project.Env...), c.Env...)
+	name := ""
+	if p >= 0 {
+		env, name = append(env, g.Phases[p].Env...), g.Phases[p].Name
 	}
-	out.Env, err = environment(c.Env, v)
-	out.Env = append(out.Env, "FOUNDRY_RUN_ID="+s.info.ID)
-	return out, err
+	return resolveScript(c.Script, c.Dir, env, name, s.info.ID, w.into(valuesOf(g, s, p, nil)))
 }
 
-// AgentEnvironment renders an agent's environment.
-func AgentEnvironment(g *graph.Graph, s State, p graph.PhaseID, agent int, w World) ([]string, error) {
+// ResolveSetup renders a command that makes a fresh worktree ready, before anything of the run has started.
+func ResolveSetup(g *graph.Graph, info RunInfo, script graph.Script) (Start, error) {
+	s := State{info: &info}
+	return resolveScript(script, "", g.Project.Env, "", info.ID, World{}.into(valuesOf(g, s, -1, nil)))
+}
+
+func resolveScript(script graph.Script, dir string, env []graph.EnvVar, phase, run string, v dsl.Values) (Start, error) {
+	out := Start{Shell: script.Shell, Dir: dir}
+	var err error
+	if out.Argv, err = renderAll(script.Argv, v); err != nil {
+		return out, err
+	}
+	if out.Env, err = environment(env, v); err != nil {
+		return out, err
+	}
+	out.Env = append(out.Env, "FOUNDRY_RUN_ID="+run)
+	if phase != "" {
+		out.Env = append(out.Env, "FOUNDRY_PHASE="+phase)
+	}
+	return out, nil
+}
+
+// AgentEnvironment renders an agent's environment for a visit: the project's and the phase's, and by itself
+// the agent's own, which wins over everything else.
+func AgentEnvironment(g *graph.Graph, s State, p graph.PhaseID, agent int, w World) (shared, own []string, err error) {
 	v := w.into(valuesOf(g, s, p, nil))
-	env := append(append(append([]graph.EnvVar{}, g.Project.Env...), g.Phases[p].Env...), g.Agents[agent].Env...)
-	return environment(env, v)
+	if shared, err = environment(append(append([]graph.EnvVar{}, g.Project.Env...), g.Phases[p].Env...), v); err != nil {
+		return nil, nil, err
+	}
+	own, err = environment(g.Agents[agent].Env, v)
+	return shared, own, err
 }
 
 func renderAll(list []*dsl.Template, v dsl.Values) ([]string, error) {
@@ -361,7 +385,7 @@ func Question(g *graph.Graph, s State, p graph.PhaseID) (string, error) {
 	if t == nil {
 		return "", nil
 	}
-	text, err := t.Render(World{}.into(valuesOf(g, s, p, nil)))
+	text, err := t.Render(World{Context: s.phases[p].work.context}.into(valuesOf(g, s, p, nil)))
 	return strings.TrimSpace(text), err
 }
 
@@ -373,7 +397,7 @@ func checkTexts(g *graph.Graph, s State, p graph.PhaseID) error {
 		_, err := Question(g, s, p)
 		return err
 	case graph.AgentWork:
-		if _, err := AgentEnvironment(g, s, p, g.Phases[p].Agent, World{}); err != nil {
+		if _, _, err := AgentEnvironment(g, s, p, g.Phases[p].Agent, World{}); err != nil {
 			return err
 		}
 		_, err := wholePrompt(g, s, p, World{}.into(valuesOf(g, s, p, nil)), nil)

@@ -123,6 +123,10 @@ func (m *machine) unmatched(p graph.PhaseID, o outcome) {
 		m.undoThen(p, undoneSkip)
 		return
 	}
+	if r := m.s.phases[p].result; r != nil && r.reason == ReasonHarness {
+		// Neither the agent's work nor a check failed: the run could not be carried out.
+		m.end(p, RunFailed, ReasonInfrastructure, fmt.Sprintf("agent %s of %s failed: %s", m.g.Agents[m.s.phases[p].work.agent].Name, ph.Name, r.text), nil)
+	}
 	if ph.Detour {
 		m.endDetour(p)
 	} else if m.s.info.KeepGoing || m.g.KeepGoing {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"foundry/dsl"
 	"foundry/envelope"
 	"foundry/gates"
 	"foundry/graph"
@@ -152,6 +153,7 @@ type work struct {
 	retold     int // envelope corrections in this attempt
 	truncated  int // truncated replies in a row
 	problems   []string
+	context    string // the card that a question may show, as it was when it was put
 	envelope   envelope.Object
 	given      string // feedback, as text
 	startTree  string
@@ -222,11 +224,12 @@ type plan struct {
 	rank   []int             // by phase: its index in order
 	rivals [][]graph.PhaseID // by phase: those that nothing orders against it, where one of the two writes
 	sinks  []graph.PhaseID   // what nothing but detours depends on
+	looked graph.Set         // whose `changed` or `violations` some text reads
 }
 
 func newPlan(g *graph.Graph) *plan {
 	n := len(g.Phases)
-	p := &plan{rank: make([]int, n), rivals: make([][]graph.PhaseID, n)}
+	p := &plan{rank: make([]int, n), rivals: make([][]graph.PhaseID, n), looked: looked(g)}
 	key := func(id graph.PhaseID) (int, int) {
 		ph := &g.Phases[id]
 		if !ph.Detour {
@@ -292,4 +295,52 @@ func newPlan(g *graph.Graph) *plan {
 		}
 	}
 	return p
+}
+
+// looked finds the phases whose changes some text of the pipeline reads: only those, and the ones with a
+// boundary of their own, are compared with what was there before.
+func looked(g *graph.Graph) graph.Set {
+	out := graph.NewSet(len(g.Phases))
+	note := func(at graph.PhaseID, reads []dsl.Read) {
+		for _, r := range reads {
+			if r.Field != "changed" && r.Field != "violations" {
+				continue
+			}
+			if id, ok := g.Lookup(r.Phase); ok {
+				out.Add(id)
+			} else if r.Phase == "" && at >= 0 {
+				out.Add(at)
+			}
+		}
+	}
+	cond := func(at graph.PhaseID, c *dsl.Cond) {
+		if c != nil {
+			note(at, c.Reads())
+		}
+	}
+	text := func(at graph.PhaseID, list ...*dsl.Template) {
+		for _, t := range list {
+			if t != nil {
+				note(at, t.Reads())
+			}
+		}
+	}
+	cond(-1, g.Accept)
+	for i := range g.Rules {
+		cond(g.Rules[i].Phase, g.Rules[i].When)
+		cond(g.Rules[i].Phase, g.Rules[i].With)
+	}
+	for i := range g.Phases {
+		ph := &g.Phases[i]
+		cond(-1, ph.When)
+		text(-1, ph.Prompt, ph.Message, ph.Question)
+		text(-1, ph.Script.Argv...)
+		for _, v := range ph.Env {
+			text(-1, v.Value)
+		}
+		for _, gate := range ph.Gates {
+			cond(ph.ID, gate.Cond)
+		}
+	}
+	return out
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"maps"
 	"strconv"
-	"strings"
 
 	"foundry/dsl"
 	"foundry/graph"
@@ -137,7 +136,11 @@ func typed(t graph.ParamType, text string) any {
 	case graph.ParamBool:
 		return text == "true"
 	case graph.ParamList:
-		return SplitList(text)
+		list := []any{}
+		for _, word := range graph.SplitList(text) {
+			list = append(list, word)
+		}
+		return list
 	}
 	return text
 }
@@ -146,21 +149,6 @@ func seenTerms(terms []dsl.Seen) []Seen {
 	out := make([]Seen, len(terms))
 	for i, t := range terms {
 		out[i] = Seen{Term: t.Term, Value: t.Value}
-	}
-	return out
-}
-
-// SplitList reads the text form of a list: one element a line, or separated by commas.
-func SplitList(text string) []any {
-	sep := ","
-	if strings.Contains(text, "\n") {
-		sep = "\n"
-	}
-	out := []any{}
-	for _, part := range strings.Split(text, sep) {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
 	}
 	return out
 }

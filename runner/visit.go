@@ -67,7 +67,7 @@ func (m *machine) needsStart(p graph.PhaseID) bool {
 	case graph.AgentWork, graph.Commit:
 		return true
 	case graph.Code:
-		return ph.Declared || ph.Optional || len(ph.Gates) > 0
+		return ph.Declared || ph.Optional || len(ph.Gates) > 0 || m.s.plan.looked.Has(p)
 	case graph.Ask:
 		return false
 	}
@@ -111,6 +111,7 @@ func (m *machine) snapshot(p graph.PhaseID, e Event) {
 		m.move(p, Waiting)
 		a := m.at(p, AskRaised)
 		a.Tree = e.Tree
+		m.edit(p).work.context = e.Text
 		a.Text, _ = Question(m.g, m.s, p)
 		m.record(a)
 	}

@@ -26,10 +26,9 @@ project:
   harness: command
   argv: [./agent.sh, 010, 1e3, 2001-01-01, .5]
   model: opus
-  secrets: [TOKEN]
   hooks: false
   worktree: {copy: [.env], link: [cache], setup: [npm ci, [make, all]], scratch: [tmp]}
-  keep: {runs: 5, days: 3, log: 20MB}
+  keep: {log: 20MB}
 commands:
   short: go test ./...
   list: [go, test]

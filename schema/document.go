@@ -169,7 +169,6 @@ type Project struct {
 	Harness   Text
 	Argv      Texts
 	Model     Text
-	Secrets   Texts
 	Hooks     Bool
 	Worktree  Worktree
 	Keep      Keep
@@ -183,11 +182,9 @@ type Worktree struct {
 	Scratch Texts
 }
 
-// Keep says how long records are kept. Log is in bytes.
+// Keep says how much of a record is kept. Log is in bytes, of one phase.
 type Keep struct {
-	Runs Int
-	Days Int
-	Log  Int
+	Log Int
 }
 
 // Command is a named command.

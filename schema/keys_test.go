@@ -40,7 +40,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "include sandbox patch after parallel session review review_retries revert_rejected reuse repeat sources call set each review"
+const notBuiltKeys = "include secrets runs days sandbox patch after parallel session review review_retries revert_rejected reuse repeat sources call set each review"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestTableIsTheLanguage(t *testing.T) {
 		if nested := k.Shape == ShapeSection || k.Shape == ShapeList || k.Shape == ShapeMap || k.Shape == ShapeEntries; k.Built && nested != (k.Of != "") || k.Of != "" && allKeys[k.Of] == "" {
 			t.Errorf("%s.%s: shape %d of %q", k.Where, k.Name, k.Shape, k.Of)
 		}
-		if k.Shape == ShapeInt && k.Name == "runs" && (k.Min != 1 || k.Max != math.MaxInt) {
+		if k.Shape == ShapeInt && k.Where == "limits" && k.Name == "turns" && (k.Min != 1 || k.Max != math.MaxInt) {
 			t.Errorf("bounds of %+v", k)
 		}
 	}

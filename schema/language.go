@@ -125,7 +125,7 @@ func (l *language) basics() {
 		text("harness", "what agents run on unless they say otherwise", func(p *Project) *Text { return &p.Harness }),
 		argv("argv", "the program of the project's harness, where it needs one", func(p *Project) *Texts { return &p.Argv }),
 		text("model", "the model of agents that name none", func(p *Project) *Text { return &p.Model }),
-		texts("secrets", "variables of the environment whose values are masked in the record", func(p *Project) *Texts { return &p.Secrets }),
+		unbuilt[Project]("secrets", ShapeTexts, "variables of the environment whose values are masked in the record"),
 		boolean("hooks", "whether the repository's git hooks run on foundry's commits", func(p *Project) *Bool { return &p.Hooks }).def("true"),
 		nested("worktree", "worktree", "how a fresh worktree is made ready", func(d *decoder, v value, p *Project) { mapping(d, l.worktree, v, &p.Worktree) }),
 		nested("keep", "keep", "how long the records of runs are kept", func(d *decoder, v value, p *Project) { mapping(d, l.keep, v, &p.Keep) }),
@@ -138,8 +138,8 @@ func (l *language) basics() {
 			def("[node_modules, target, dist, build, .venv, __pycache__, coverage, .cache]"),
 	)
 	l.keep = newSection("keep", "project.keep",
-		integer("runs", "records of so many runs are kept", func(k *Keep) *Int { return &k.Runs }).def("50").from(1),
-		integer("days", "records are kept for so many days", func(k *Keep) *Int { return &k.Days }).def("30").from(1),
+		unbuilt[Keep]("runs", ShapeInt, "records of so many runs are kept"),
+		unbuilt[Keep]("days", ShapeInt, "records are kept for so many days"),
 		row("log", ShapeSize, "the most that one phase may log", func(d *decoder, _ *Key, v value, k *Keep) {
 			if x, ok := d.size(v); ok {
 				k.Log = x

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,9 +69,23 @@ func (s *session) resume(c *cli.Context) error {
 		}
 		resumed.Phase = from
 	}
-	again.first = append(grants, resumed)
+	again.first = append(append(grants, resumed), overdue(again, time.Now())...)
 	again.format, again.input = outputForm(c), s.interactive(c)
 	return s.drive(*again)
+}
+
+// overdue are the questions whose time for an answer is over: it is judged by the next command.
+func overdue(d *driving, now time.Time) []runner.Event {
+	var out []runner.Event
+	for _, p := range d.state.Open() {
+		ph, visit := &d.graph.Phases[p], d.state.Phase(p).Visits
+		for _, e := range d.rec.Events() {
+			if e.Kind == runner.AskRaised && e.Phase == ph.Name && e.Visit == visit && ph.Timeout > 0 && now.Sub(e.At) > ph.Timeout {
+				out = append(out, runner.Event{Kind: runner.AskAnswered, Phase: ph.Name, Visit: visit})
+			}
+		}
+	}
+	return out
 }
 
 func outputForm(c *cli.Context) string {
@@ -236,6 +251,9 @@ func (s *session) answer(c *cli.Context, word string) error {
 	p, err := openAsk(d, c.Args().Get(1))
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(overdue(d, time.Now()), func(e runner.Event) bool { return e.Phase == d.graph.Phases[p].Name }) {
+		return badUsage("the time for an answer to %s is over", d.graph.Phases[p].Name).hintf("`foundry resume %s` goes on as its routes say", d.rec.ID())
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who()}
 	answered := runner.Event{Kind: runner.AskAnswered, Phase: d.graph.Phases[p].Name, Visit: d.state.Phase(p).Visits, Answer: word, Text: c.String("message"), Who: who()}

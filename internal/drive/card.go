@@ -15,14 +15,33 @@ import (
 // cardLines bounds the diff stat in the context card.
 const cardLines = 40
 
-// wantsContext says whether one of the phase's texts reads the context card.
-func wantsContext(ph *graph.Phase, g *graph.Graph) bool {
-	texts := []*dsl.Template{ph.Prompt, ph.Question, ph.Message}
-	if ph.Kind == graph.AgentWork {
-		texts = append(texts, g.Agents[ph.Agent].System)
+// readsContext says whether any text of the pipeline reads the context card, which costs a look at the
+// repository.
+func readsContext(g *graph.Graph) bool {
+	var texts []*dsl.Template
+	script := func(s graph.Script, env []graph.EnvVar) {
+		texts = append(texts, s.Argv...)
+		for _, v := range env {
+			texts = append(texts, v.Value)
+		}
 	}
-	for _, v := range ph.Env {
-		texts = append(texts, v.Value)
+	script(graph.Script{}, g.Project.Env)
+	for i := range g.Agents {
+		texts = append(texts, g.Agents[i].System)
+		script(graph.Script{}, g.Agents[i].Env)
+	}
+	for i := range g.Phases {
+		ph := &g.Phases[i]
+		texts = append(texts, ph.Prompt, ph.Question, ph.Message)
+		script(ph.Script, ph.Env)
+		for _, gate := range ph.Gates {
+			if gate.Command != nil {
+				script(gate.Command.Script, gate.Command.Env)
+			}
+		}
+	}
+	for i := range g.Criteria {
+		script(g.Criteria[i].Command.Script, g.Criteria[i].Command.Env)
 	}
 	for _, t := range texts {
 		if t == nil {
@@ -41,6 +60,9 @@ func wantsContext(ph *graph.Phase, g *graph.Graph) bool {
 // languages and the commands. What cannot be found out is left out.
 func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
 	var b strings.Builder
+	if d.Graph.Project.Name != "" {
+		fmt.Fprintf(&b, "project: %s\n", d.Graph.Project.Name)
+	}
 	if info.Branch != "" {
 		fmt.Fprintf(&b, "branch: %s\n", info.Branch)
 	}

@@ -86,18 +86,11 @@ func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *works
 	if err != nil {
 		return fmt.Errorf("opening the log of the setup: %w", err)
 	}
-	var argv []string
-	for _, t := range script.Argv {
-		text, _ := t.Literal()
-		argv = append(argv, text)
+	start, err := runner.ResolveSetup(g, info, script)
+	if err != nil {
+		return fmt.Errorf("rendering setup command %q: %w", script.Label, err)
 	}
-	env := append(append([]string{}, environ...), "FOUNDRY_RUN_ID="+info.ID)
-	for _, v := range g.Project.Env {
-		if text, ok := v.Value.Literal(); ok {
-			env = append(env, v.Name+"="+text)
-		}
-	}
-	r := process.Run(ctx, process.Spec{Argv: argv, Shell: script.Shell, Dir: tree.Dir(), Env: env, LogPath: full, LogLimit: g.Project.Keep.LogBytes, Timeout: setupTimeout, Guard: guard})
+	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: tree.Dir(), Env: append(append([]string{}, environ...), start.Env...), LogPath: full, LogLimit: g.Project.Keep.LogBytes, Timeout: setupTimeout, Guard: guard})
 	e := runner.Event{Kind: runner.SetupRan, File: rel, Result: &runner.CommandResult{Command: script.Label, Exit: r.Exit, Signal: r.Signal,
 		Timeout: r.Reason == process.TimedOut, Output: r.Tail, Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}}
 	note(e)

@@ -79,6 +79,14 @@ func agentProblems(g *graph.Graph, root string) Problems {
 			out = append(out, Problem{Text: fmt.Sprintf("a cost limit cannot be kept: harness %s of agent %s does not report what it costs", agent.Harness, agent.Name),
 				Fix: "use limits.turns or limits.time, or another harness"})
 		}
+		if len(agent.Allow)+len(agent.Deny) > 0 {
+			out = append(out, Problem{Text: fmt.Sprintf("agent %s: harness %s cannot keep tools to a list", agent.Name, agent.Harness),
+				Fix: "take `tools` out; what the agent changes is bounded by `writes` and `protect`"})
+		}
+		if agent.Permissions != "" && agent.Permissions != "deny" {
+			out = append(out, Problem{Text: fmt.Sprintf("agent %s: harness %s has no permission requests that %q could answer", agent.Name, agent.Harness, agent.Permissions),
+				Fix: "take `permissions` out"})
+		}
 		if err := h.Preflight(harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model, Dir: root}); err != nil {
 			out = append(out, Problem{Text: fmt.Sprintf("agent %s: %v", agent.Name, err), Fix: "install the program, or change agents." + agent.Name + ".argv"})
 		}

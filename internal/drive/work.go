@@ -29,7 +29,7 @@ func (d *driver) carryOut(ctx context.Context, s runner.State, c runner.Command,
 	case runner.MakeWorkspace:
 		d.makeWorkspace(ctx, c, send)
 	case runner.TakeSnapshot:
-		d.snapshot(ctx, c, send)
+		d.snapshot(ctx, s, c, send)
 	case runner.SendTurn:
 		d.turn(ctx, s, c, send)
 	case runner.CheckBoundary:
@@ -66,7 +66,7 @@ func (d *driver) makeWorkspace(ctx context.Context, c runner.Command, send func(
 }
 
 // world looks at what texts may say of the world.
-func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) runner.World {
+func (d *driver) world(ctx context.Context, s runner.State) runner.World {
 	w := runner.World{HandoffDir: d.handoff()}
 	filepath.WalkDir(w.HandoffDir, func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() && len(w.HandoffFiles) < 1000 {
@@ -76,7 +76,7 @@ func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) run
 		}
 		return nil
 	})
-	if p >= 0 && wantsContext(&d.Graph.Phases[p], d.Graph) {
+	if readsContext(d.Graph) {
 		w.Context = d.card(ctx, s.View().Info)
 	}
 	return w
@@ -85,7 +85,7 @@ func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) run
 func (d *driver) handoff() string { return filepath.Join(d.Tree.Dir(), ".foundry-handoff") }
 
 // snapshot keeps the workspace as it is. The start of a phase is remembered for its boundary.
-func (d *driver) snapshot(ctx context.Context, c runner.Command, send func(...runner.Event)) {
+func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	snap, err := d.look(ctx, c, send)
 	e := d.named(c, runner.SnapshotTaken)
 	if err != nil {
@@ -93,6 +93,9 @@ func (d *driver) snapshot(ctx context.Context, c runner.Command, send func(...ru
 		return
 	}
 	e.Purpose, e.Tree, e.Ref = c.Purpose.String(), snap.Tree, snap.Ref
+	if c.Purpose == runner.ForAsk {
+		e.Text = d.world(ctx, s).Context // the question may show it
+	}
 	if c.Purpose == runner.ForStart {
 		d.remember(c, snap)
 	}
@@ -179,7 +182,7 @@ func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snaps
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	info, _ := harness.Find(agent.Harness)
-	world := d.world(ctx, s, c.ID.Phase)
+	world := d.world(ctx, s)
 	message, err := runner.Prompt(g, s, c, world, info.Remembers)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the prompt of %s: %w", ph.Name, err)))
@@ -214,11 +217,11 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 // talk opens the agent's session if need be and has the turn.
 func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, send func(...runner.Event)) (runner.Reply, string) {
 	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
-	env, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
+	shared, own, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
 	}
-	session, err := d.session(ctx, c.Agent, env)
+	session, err := d.session(ctx, c.Agent)
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
 	}
@@ -238,7 +241,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: model, Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
-		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: d.Environ, Kill: d.Force, Guard: d.Guard,
+		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
 	}, nil)
 	for _, left := range r.Left {
 		e := d.named(c, runner.ProcessLeft)
@@ -284,7 +287,7 @@ func replyOf(r harness.Reply) runner.Reply {
 }
 
 // session is the agent's one session in this run; turns that an earlier process had are told to it.
-func (d *driver) session(ctx context.Context, index int, env []string) (harness.Session, error) {
+func (d *driver) session(ctx context.Context, index int) (harness.Session, error) {
 	d.sessionMu.Lock()
 	defer d.sessionMu.Unlock()
 	if s, ok := d.sessions[index]; ok {
@@ -302,7 +305,7 @@ func (d *driver) session(ctx context.Context, index int, env []string) (harness.
 		}
 	}
 	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
-		Env: env, RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir()})
+		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir()})
 	if err == nil {
 		d.sessions[index] = s
 	}
@@ -344,6 +347,9 @@ func (d *driver) boundary(ctx context.Context, c runner.Command, send func(...ru
 		w := d.named(c, runner.Warned)
 		w.Text = note
 		send(w)
+	}
+	if len(got.Violations) > 0 {
+		e.Kept = got.Before.Ref // what was undone is still in it
 	}
 	for _, v := range got.Violations {
 		e.Outside = append(e.Outside, runner.Violation{Path: v.Path, Change: v.Change, Reason: v.Reason, Undone: v.Undone, Note: v.Note})
@@ -401,7 +407,7 @@ func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send
 // command runs a code phase.
 func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.Graph.Phases[c.ID.Phase]
-	start, err := runner.Resolve(d.Graph, s, c.ID.Phase, d.world(ctx, s, c.ID.Phase))
+	start, err := runner.Resolve(d.Graph, s, c.ID.Phase, d.world(ctx, s))
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the command of %s: %w", ph.Name, err)))
 		return
@@ -497,7 +503,7 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 	if c.Before {
 		when = "before"
 	}
-	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s, -1))
+	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s))
 	if err == nil {
 		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, "criteria."+cr.Name+"."+when+".log", cr.Command.Timeout)
 	}

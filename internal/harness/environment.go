@@ -25,7 +25,7 @@ func environment(c Config, t Turn) []string {
 		"FOUNDRY_HANDOFF_DIR=" + t.HandoffDir,
 		"FOUNDRY_MODEL=" + model(c, t),
 		"FOUNDRY_ITEM=" + t.Item,
-	}, c.Env)
+	}, c.Env, t.Own)
 }
 
 func model(c Config, t Turn) string {

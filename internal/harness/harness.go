@@ -75,6 +75,7 @@ type Turn struct {
 	SessionDir string   // absolute; made when absent; kept between the turns of the session
 	LogPath    string   // where the raw output goes; "" is nowhere
 	Env        []string // the environment to start from, NAME=VALUE; nil is that of this process
+	Own        []string // the agent's own variables for this turn; they win over all others
 	LogLimit   int64    // bytes of the log; 0 is no limit
 
 	Kill  <-chan struct{} // when closed, a cancelled turn is ended at once; nil is never

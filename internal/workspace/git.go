@@ -69,8 +69,8 @@ type GitError struct {
 // Error says which command failed, and git's own words.
 func (e *GitError) Error() string {
 	name := "git"
-	for _, a := range e.Args {
-		if !strings.HasPrefix(a, "-") {
+	for i, a := range e.Args {
+		if !strings.HasPrefix(a, "-") && (i == 0 || e.Args[i-1] != "-c") {
 			name = "git " + a
 			break
 		}
