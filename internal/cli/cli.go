@@ -94,7 +94,8 @@ func (s *session) run(args []string) error {
 	}
 	app := &cli.App{
 		Name: "foundry", HideHelp: true, HideVersion: true,
-		Flags: globals, Writer: s.out, ErrWriter: s.err, Reader: s.in,
+		DisableSliceFlagSeparator: true, // a comma belongs to the value
+		Flags:                     globals, Writer: s.out, ErrWriter: s.err, Reader: s.in,
 		Before:         s.begin,
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   flagError,

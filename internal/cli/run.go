@@ -285,6 +285,9 @@ func (s *session) drive(d driving) error {
 		return failure(fmt.Errorf("start the guard that ends a run's processes should foundry be killed: %w", err))
 	}
 	defer guard.Close()
+	if stop, err := process.AdoptOrphans(); err == nil { // where it cannot be had, the guard and the tokens remain
+		defer stop()
+	}
 	force := make(chan struct{})
 	defer s.secondSignal(force)()
 	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Force: force,

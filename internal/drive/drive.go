@@ -131,7 +131,23 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: context.Cause(ctx).Error()})
 		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.Record.Sync())
 	}
+	if d.ended {
+		// A run is not over while one of its processes lives.
+		if err := d.endLeft(); err != nil {
+			return Ending{View: d.state.View()}, err
+		}
+	}
 	return Ending{View: d.state.View(), Parked: d.parked}, d.Record.Sync()
+}
+
+// endLeft ends every process that still carries the run's token, and says so.
+func (d *driver) endLeft() error {
+	for _, left := range process.EndSurvivors(d.Record.ID(), process.DefaultGrace) {
+		if err := d.append(runner.Event{Kind: runner.ProcessLeft, Text: left}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // loop waits for facts until the run rests.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"foundry/graph"
-	"foundry/internal/process"
 	"foundry/runner"
 )
 
@@ -16,10 +15,8 @@ import (
 // what a person changed meanwhile: it is recorded, and voids what saw the old tree.
 func (d *driver) putBack(ctx context.Context) error {
 	// What the process before left running must not write beside what comes now.
-	for _, left := range process.EndSurvivors(d.Record.ID(), process.DefaultGrace) {
-		if err := d.append(runner.Event{Kind: runner.ProcessLeft, Text: left}); err != nil {
-			return err
-		}
+	if err := d.endLeft(); err != nil {
+		return err
 	}
 	if d.Tree == nil {
 		return nil

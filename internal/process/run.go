@@ -174,6 +174,9 @@ func (r *running) launch(ctx context.Context, argv []string) error {
 func (r *running) try(path string, argv []string) (err error) {
 	s := r.spec
 	c := &exec.Cmd{Path: path, Args: argv, Dir: s.Dir, Env: s.Env, SysProcAttr: ownGroup()}
+	if s.Trusted {
+		endWithParent(c.SysProcAttr)
+	}
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
