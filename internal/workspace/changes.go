@@ -29,15 +29,35 @@ func (t *Tree) report(ctx context.Context, from, to string) ([]Change, error) {
 	return list, err
 }
 
+// comparison is the last one that was made without renames: a check of a boundary asks for it three times.
+type comparison struct {
+	from, to string
+	list     []Change
+}
+
 func (t *Tree) compare(ctx context.Context, from, to string, renames bool) ([]Change, error) {
 	if from == to {
 		return nil, nil
+	}
+	if c := t.compared; c.from == from && c.to == to && !(renames && mayHaveMoved(c.list)) {
+		return slices.Clone(c.list), nil
 	}
 	list, err := t.shadow.git.diffTrees(ctx, from, to, renames)
 	if err != nil {
 		return nil, fmt.Errorf("compare two snapshots: %w", err)
 	}
+	if !renames {
+		t.compared = comparison{from, to, slices.Clone(list)}
+	}
 	return list, nil
+}
+
+// mayHaveMoved says whether a list without renames has what a rename is made of: a path that came and one that went.
+func mayHaveMoved(list []Change) bool {
+	is := func(k ChangeKind) bool {
+		return slices.ContainsFunc(list, func(c Change) bool { return c.Kind == k })
+	}
+	return is(Created) && is(Deleted)
 }
 
 // diffTrees compares two trees of this repository.

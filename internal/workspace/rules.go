@@ -58,22 +58,18 @@ func (t *Tree) syncExcludes(at []byte) error {
 // underRules corrects the differences, which were found under the present ignore rules, to what they are under
 // those of the start. It changes nothing when no rule differs.
 func (t *Tree) underRules(ctx context.Context, start Snapshot, s survey) error {
-	out, err := t.shadow.git.read(ctx, "diff-tree", "-r", "-z", "--name-status", "--no-renames", start.Tree, t.now)
-	if err != nil {
-		return err
-	}
-	recs, err := fields(out)
+	list, err := t.compare(ctx, start.Tree, t.now, false)
 	if err != nil {
 		return err
 	}
 	changed := !maps.Equal(s.scan.hidden, start.meta.Hidden)
 	var created []string
-	for i := 0; i+1 < len(recs); i += 2 {
-		if path.Base(recs[i+1]) == ".gitignore" {
+	for _, c := range list {
+		if path.Base(c.Path) == ".gitignore" {
 			changed = true
 		}
-		if recs[i] == "A" {
-			created = append(created, recs[i+1])
+		if c.Kind == Created {
+			created = append(created, c.Path)
 		}
 	}
 	if !changed {

@@ -53,6 +53,8 @@ type Tree struct {
 	saved  identity              // of the real index when it was last copied
 	copied string
 	notes  []string
+
+	compared comparison
 }
 
 // Dir returns the directory of the workspace.
