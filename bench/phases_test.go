@@ -3,7 +3,6 @@ package bench
 import (
 	"os/exec"
 	"testing"
-	"time"
 )
 
 // BenchmarkPhases runs pipelines of phases that do nothing, one after another, with the journal on. The floor
@@ -25,25 +24,33 @@ func BenchmarkPhases(b *testing.B) {
 		b.Skip("no program `true`: ", err)
 	}
 	floor := never()
-	up := func(n int) { best[n].time(func() { run(b, dirs[n], ours, "up", "p", "--output", "json") }) }
+	up := func(n, times int) {
+		best[n].time(func() {
+			for range times {
+				run(b, dirs[n], ours, "up", "p", "--output", "json")
+			}
+		})
+	}
 	rounds(b, 5, func() {
 		floor.time(func() {
 			for range many {
 				run(b, "", path)
 			}
 		})
-		up(many)
-		for range 3 { // short ones, of which each is easily disturbed
-			up(some)
-			up(few)
+		up(many, 1)
+		up(some, many/some) // as long as the other, so that both are disturbed as often
+		for range 10 {
+			up(few, 1)
 		}
 	})
-	per := func(n int) float64 { return float64(*best[n]-*best[few]) / float64(n-few) / float64(time.Millisecond) }
+	none := best[few].ms() // of a run without phases, nearly
 	floorPer := floor.ms() / many
+	perMany := (best[many].ms() - none) / (many - few)
+	perSome := (best[some].ms()*some/many - none) / (some - few)
 	b.ReportMetric(floorPer, "floor-ms/phase")
-	b.ReportMetric(per(many), "ms/phase")
-	b.ReportMetric(per(many)-floorPer, "ms-over-floor/phase")
-	b.ReportMetric(per(many)/floorPer, "x-floor")
-	b.ReportMetric(per(many)/per(some), "growth")
-	b.ReportMetric(best[few].ms(), "ms/run-of-2")
+	b.ReportMetric(perMany, "ms/phase")
+	b.ReportMetric(perMany-floorPer, "ms-over-floor/phase")
+	b.ReportMetric(perMany/floorPer, "x-floor")
+	b.ReportMetric(perMany/perSome, "growth")
+	b.ReportMetric(none, "ms/run-of-2")
 }
