@@ -23,6 +23,13 @@ func Match(pattern, path string) bool {
 	return ok && err == nil
 }
 
+// Base is the directory in which all that a pattern matches lies, as far as it is written without a wildcard;
+// "." is the root.
+func Base(pattern string) string {
+	dir, _ := doublestar.SplitPattern(pattern)
+	return dir
+}
+
 // Validate says why a pattern could never match what its author meant; nil when it is fine. The message is
 // worded for a diagnostic: what is wrong and what to write.
 func Validate(pattern string) error {

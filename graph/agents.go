@@ -54,6 +54,9 @@ func checkHarness(list *diag.List, h schema.Text) {
 }
 
 func (c *Catalogue) unknownAgent(list *diag.List, at diag.Span, name string) {
+	if c.partial {
+		return
+	}
 	known := names(agentName, c.user.Agents, c.builtin.Agents)
 	d := list.Report(diag.UnknownAgent, at, "agent %q is not defined", name)
 	didYouMean(d, name, known, "define it under agents")

@@ -18,6 +18,9 @@ func (c *compiler) boundaries() {
 	if c.cat.files.Path != "" {
 		shared = append(shared, glob.Rule{Glob: literalGlob(c.cat.files.Path), Why: "the pipeline's own files"})
 	}
+	for _, pattern := range c.cat.protect {
+		shared = append(shared, glob.Rule{Glob: pattern, Why: "the pipeline's own files"})
+	}
 	for _, name := range c.cat.named {
 		shared = append(shared, glob.Rule{Glob: literalGlob(name), Why: "the pipeline's own files"})
 	}

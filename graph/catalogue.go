@@ -12,12 +12,15 @@ import (
 // This file holds the catalogue: all that a pipeline file and what ships define, by name. A definition of
 // the user's file shadows a builtin one of the same name.
 
-// Files is how a pipeline file reaches the texts it names. Path is the pipeline file's own path from the
-// repository root, with slashes; Read returns a file's text by such a path. Read may be nil when the file
-// names no other.
+// Files is how a pipeline file reaches the files it names. Path is the pipeline file's own path from the
+// repository root, with slashes; Read returns a file's text by such a path; List returns the files that a pattern
+// matches, sorted; Show is such a path as the user would type it. Read and List may be nil when the file names no
+// other, Show when paths are shown as they are.
 type Files struct {
 	Path string
 	Read func(path string) (string, error)
+	List func(pattern string) ([]string, error)
+	Show func(path string) string
 }
 
 // Catalogue compiles the pipelines of a file. It remembers what it resolved, so it must not be used by
@@ -26,6 +29,12 @@ type Catalogue struct {
 	user    *schema.Document // never nil
 	builtin *schema.Document // never nil
 	files   Files
+
+	homes    map[*diag.Source]string // the paths of the included files
+	protect  []string                // patterns of the included files
+	included diag.List               // what is wrong with includes, and with the files themselves
+	partial  bool                    // an included file could not be read: what it defines is not known
+	replaced map[diag.Span]diag.Span // by the name of a definition: that of the included one whose place it takes
 
 	texts     map[string]text
 	named     []string // the files that hold texts, sorted
@@ -46,7 +55,8 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 	}
 	c := &Catalogue{user: user, builtin: builtin, files: files, texts: map[string]text{},
 		agents: map[*schema.Agent]*agentDef{}, kinds: map[*schema.Envelope]*kindDef{}, pipelines: map[*schema.Pipeline]*pipelineDef{},
-		scoped: map[*schema.Pipeline]*compiler{}}
+		scoped: map[*schema.Pipeline]*compiler{}, homes: map[*diag.Source]string{}, replaced: map[diag.Span]diag.Span{}}
+	c.include()
 	c.named = c.namedTexts()
 	for _, doc := range []*schema.Document{user, builtin} {
 		for i := range doc.Pipelines {
@@ -60,14 +70,20 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 	return c
 }
 
-// Default is the pipeline that a run without a name means: the one that `default` names, else the only one
-// of the file. False when there is no such pipeline.
+// Default is the pipeline that a run without a name means: the one that `default` names, else the only one of
+// the file, its includes left aside if it has one. False when there is no such pipeline.
 func (c *Catalogue) Default() (string, bool) {
 	if name := c.user.Default.Value; c.user.Default.Set {
 		_, ok := c.pipeline(name)
 		return name, ok
 	}
-	if len(c.user.Pipelines) == 1 {
+	own := 0 // an included one stands behind those of the file itself
+	for i := range c.user.Pipelines {
+		if !c.isIncluded(c.user.Pipelines[i].Name.Span()) {
+			own++
+		}
+	}
+	if own == 1 || own == 0 && len(c.user.Pipelines) == 1 {
 		return c.user.Pipelines[0].Name.Value, true
 	}
 	return "", false
@@ -103,6 +119,8 @@ type Name struct {
 	Place       diag.Span // of its name; nowhere for a gate or envelope kind that is part of the program
 	Builtin     bool      // ships with Foundry
 	Shadows     bool      // takes the place of a builtin of the same name
+	Included    bool      // stands in an included file
+	Replaces    diag.Span // the name of the included definition whose place it takes; nowhere when there is none
 	Default     bool      // the pipeline that a run without a name means
 }
 
@@ -116,7 +134,11 @@ func (c *Catalogue) Names() []Name {
 		cmd := &c.user.Commands[i]
 		out = append(out, Name{Kind: CommandName, Name: cmd.Name.Value, Description: label(cmd.Run), Place: cmd.Name.Span()})
 	}
-	return append(out, c.kindNames()...)
+	out = append(out, c.kindNames()...)
+	for i := range out {
+		out[i].Included, out[i].Replaces = c.isIncluded(out[i].Place), c.replaced[out[i].Place]
+	}
+	return out
 }
 
 func (c *Catalogue) pipelineNames() []Name {
@@ -225,10 +247,10 @@ func (c *Catalogue) prose(p schema.Prose, list *diag.List) (diag.Fragment, bool)
 	if !p.File.Set {
 		return p.Text.Frag, p.Text.Set
 	}
-	name, ok := c.beside(p.File.Value)
+	name, ok := c.beside(p.File)
 	if !ok {
 		list.Report(diag.MissingFile, p.File.Span(), "%q is outside the repository", p.File.Value).
-			Hintf("name a file inside the repository, relative to the pipeline file")
+			Hintf("name a file inside the repository, relative to the one that names it")
 		return diag.Fragment{}, false
 	}
 	t, known := c.texts[name]
@@ -252,16 +274,20 @@ func (c *Catalogue) read(name string) text {
 	if err != nil {
 		return text{err: err.Error()}
 	}
-	return text{frag: diag.FileFragment(diag.NewSource(name, content))}
+	return text{frag: diag.FileFragment(diag.NewSource(c.shown(name), content))}
 }
 
-// beside turns a path that stands in the pipeline file into one from the repository root; false when it
-// leaves the repository.
-func (c *Catalogue) beside(p string) (string, bool) {
+// beside turns a path that stands in a pipeline file into one from the repository root; false when it leaves
+// the repository. Paths are relative to the file they stand in, which may be an included one.
+func (c *Catalogue) beside(t schema.Text) (string, bool) {
+	return join(c.home(t.Span()), t.Value)
+}
+
+func join(file, p string) (string, bool) {
 	if p == "" || strings.HasPrefix(p, "/") {
 		return "", false
 	}
-	p = path.Join(path.Dir(c.files.Path), p)
+	p = path.Join(path.Dir(file), p)
 	return p, p != ".." && !strings.HasPrefix(p, "../")
 }
 
@@ -269,7 +295,7 @@ func (c *Catalogue) beside(p string) (string, bool) {
 func (c *Catalogue) namedTexts() []string {
 	var out []string
 	add := func(p schema.Prose) {
-		if name, ok := c.beside(p.File.Value); p.File.Set && ok {
+		if name, ok := c.beside(p.File); p.File.Set && ok {
 			out = append(out, name)
 		}
 	}

@@ -97,6 +97,9 @@ func exitCodes(e schema.ExitCodes) (codes []int, nonzero bool) {
 func hasExitCodes(e schema.ExitCodes) bool { return len(e.Codes) > 0 || e.Nonzero }
 
 func (c *compiler) unknownCommand(t schema.Text) {
+	if c.cat.partial {
+		return
+	}
 	known := names(commandName, c.cat.user.Commands)
 	d := c.list.Report(diag.UnknownCommand, t.Span(), "command %q is not defined", t.Value)
 	if near := diag.Suggest(t.Value, known); near != "" {
@@ -140,10 +143,10 @@ func (c *compiler) dir(t schema.Text) string {
 	if !t.Set || t.Value == "" {
 		return ""
 	}
-	p, ok := c.cat.beside(t.Value)
+	p, ok := c.cat.beside(t)
 	if !ok {
 		c.list.Report(diag.MissingFile, t.Span(), "%q is outside the repository", t.Value).
-			Hintf("name a directory inside the repository, relative to the pipeline file")
+			Hintf("name a directory inside the repository, relative to the file that names it")
 		return ""
 	}
 	if p == "." {

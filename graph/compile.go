@@ -19,6 +19,7 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 	p, ok := c.pipeline(pipeline)
 	if !ok {
 		var list diag.List
+		list.Merge(c.included)
 		c.unknownPipeline(&list, diag.Span{}, pipeline)
 		return nil, list
 	}
@@ -46,6 +47,7 @@ func (c *Catalogue) Lint() diag.List {
 		}
 	}
 	c.checkProject(&list)
+	list.Merge(c.included)
 	all := newUses()
 	for i := range c.user.Pipelines {
 		comp := c.compiler(&c.user.Pipelines[i])
@@ -58,6 +60,9 @@ func (c *Catalogue) Lint() diag.List {
 }
 
 func (c *Catalogue) unknownPipeline(list *diag.List, at diag.Span, name string) {
+	if c.partial && !at.IsZero() {
+		return
+	}
 	known := names(pipelineName, c.user.Pipelines, c.builtin.Pipelines)
 	d := list.Report(diag.UnknownPipeline, at, "there is no pipeline %q", name)
 	didYouMean(d, name, known, "`foundry ls pipelines` lists what there is")
@@ -108,10 +113,11 @@ func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
 		kinds: map[string]*envelope.Kind{}, shells: map[diag.Span]bool{},
 		g: &Graph{Pipeline: p.Name.Value, Description: def.p.Description.Value, Span: p.Name.Span()}}
 	if find(c.user.Pipelines, p.Name.Value, pipelineName) == p {
-		comp.g.File = c.files.Path
+		comp.g.File = c.home(p.Name.Span())
 	} else {
 		comp.g.Builtin = true
 	}
+	comp.list.Merge(c.included)
 	comp.list.Merge(def.list)
 	return comp
 }

@@ -51,6 +51,9 @@ func (c *Catalogue) envelope(name string) (kind *envelope.Kind, def *kindDef, ok
 }
 
 func (c *Catalogue) unknownEnvelope(list *diag.List, at diag.Span, name string) {
+	if c.partial {
+		return
+	}
 	known := append(names(kindName, c.user.Envelopes), builtinKinds()...)
 	slices.Sort(known)
 	d := list.Report(diag.UnknownEnvelope, at, "envelope %q is not defined", name)

@@ -93,6 +93,9 @@ func common(spec *gates.Spec, fields []schema.DataField, list *diag.List) bool {
 func (c *Catalogue) gateKind(entry *schema.Gate, list *diag.List) (spec gates.Spec, info gates.Info, args gateArgs, ok bool) {
 	kind := entry.Kind.Value
 	info, ok = gates.Find(kind)
+	if !ok && c.partial && !entry.Name.Set {
+		return spec, info, nil, false
+	}
 	if !ok {
 		known := append(names(gateName, c.user.Gates), builtinGates()...)
 		if entry.Name.Set { // a gate of the file is made of a kind, not of another gate of the file

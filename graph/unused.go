@@ -94,7 +94,8 @@ func (c *compiler) unusedParams() {
 }
 
 // lintUnused reports definitions that no pipeline uses, and checks them by themselves. What a builtin
-// pipeline would use counts as used: defining its name is how it is exchanged.
+// pipeline would use counts as used: defining its name is how it is exchanged. What an included file defines is
+// for whoever includes it, and so is never unused.
 func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 	shipped := c.shippedUses()
 	mistyped := map[diag.Rule]bool{} // a definition whose name was mistyped only looks unused
@@ -109,7 +110,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.commands[cmd.Name.Value] {
 			continue
 		}
-		if !shipped.commands[cmd.Name.Value] && !mistyped[diag.UnknownCommand] {
+		if !shipped.commands[cmd.Name.Value] && !c.isIncluded(cmd.Name.Span()) && !mistyped[diag.UnknownCommand] {
 			list.Report(diag.Unused, cmd.Name.Span(), "no pipeline uses command %q", cmd.Name.Value).Hintf("remove it, or run it in a phase")
 		}
 		lone.inPlace(*cmd)
@@ -119,7 +120,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.gates[gate.Name.Value] {
 			continue
 		}
-		if !slices.Contains(builtinGates(), gate.Name.Value) && !mistyped[diag.UnknownGate] {
+		if !slices.Contains(builtinGates(), gate.Name.Value) && !c.isIncluded(gate.Name.Span()) && !mistyped[diag.UnknownGate] {
 			list.Report(diag.Unused, gate.Name.Span(), "no phase uses gate %q", gate.Name.Value).Hintf("remove it, or list it under a phase's gates")
 		}
 		lone.loneGate(gate)
@@ -131,7 +132,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		}
 		if find(c.builtin.Agents, a.Name.Value, agentName) != nil {
 			used.agent(c, a)
-		} else if !mistyped[diag.UnknownAgent] {
+		} else if !c.isIncluded(a.Name.Span()) && !mistyped[diag.UnknownAgent] {
 			list.Report(diag.Unused, a.Name.Span(), "no phase uses agent %q", a.Name.Value).Hintf("remove it, or give it a phase")
 		}
 		lone.agentIndex(a)
@@ -141,7 +142,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.envelopes[e.Name.Value] {
 			continue
 		}
-		if _, ships := envelope.Builtin(e.Name.Value); !ships && !mistyped[diag.UnknownEnvelope] {
+		if _, ships := envelope.Builtin(e.Name.Value); !ships && !c.isIncluded(e.Name.Span()) && !mistyped[diag.UnknownEnvelope] {
 			list.Report(diag.Unused, e.Name.Span(), "no agent and no phase uses envelope %q", e.Name.Value).Hintf("remove it, or name it as an agent's envelope")
 		}
 		lone.list.Merge(c.resolveKind(e).list)

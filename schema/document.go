@@ -148,6 +148,7 @@ type Document struct {
 	Broken    bool // not even the YAML could be read: nothing is known, and nothing may be called missing
 	Version   Int
 	Default   Text
+	Include   Texts // patterns from the directory of this file
 	Project   Project
 	Commands  []Command
 	Envelopes []Envelope

@@ -86,7 +86,7 @@ func (l *language) basics() {
 	l.file = newSection("file", "a pipeline file",
 		row("version", ShapeInt, "the version of the language: 1", readVersion).must().from(Version).to(Version),
 		text("default", "the pipeline that runs when none is named; else the only one of the file", func(f *Document) *Text { return &f.Default }),
-		unbuilt[Document]("include", ShapeTexts, "files whose agents, gates, commands, envelopes and pipelines are added"),
+		texts("include", "files whose agents, gates, commands, envelopes, pipelines and tests are added, as patterns from the directory of this file", func(f *Document) *Texts { return &f.Include }),
 		nested("project", "project", "what holds for the whole repository", func(d *decoder, v value, f *Document) {
 			f.Project.Span = d.span(v)
 			mapping(d, l.project, v, &f.Project)

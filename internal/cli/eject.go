@@ -122,7 +122,7 @@ func (s *session) ejected(c *cli.Context) (graph.NameKind, string, error) {
 // ejectCandidates completes with what can be ejected.
 func ejectCandidates(s *session) []candidate {
 	var out []candidate
-	for _, n := range newProject(s.dir, "", "", nil).names.Names() {
+	for _, n := range newProject(s.dir, "", "", nil, nil).names.Names() {
 		if sectionOf(n.Kind) != "" && !slices.ContainsFunc(out, func(c candidate) bool { return c.word == n.Name }) {
 			out = append(out, candidate{n.Name, n.Description})
 		}

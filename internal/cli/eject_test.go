@@ -11,7 +11,7 @@ import (
 
 // parse reads a text as the pipeline file of a repository without other files.
 func parse(text string) *project {
-	return newProject(".", "", "foundry.yaml", diag.NewSource("foundry.yaml", text))
+	return newProject(".", "", "foundry.yaml", diag.NewSource("foundry.yaml", text), nil)
 }
 
 func TestInsert(t *testing.T) {
@@ -63,7 +63,7 @@ func TestInsert(t *testing.T) {
 func TestEjectAll(t *testing.T) {
 	t.Parallel()
 	text := "# mine\nversion: 1\ncommands:\n  test: go test ./...\n"
-	for _, n := range newProject(".", "", "", nil).names.Names() {
+	for _, n := range newProject(".", "", "", nil, nil).names.Names() {
 		section := sectionOf(n.Kind)
 		if section == "" {
 			continue

@@ -92,8 +92,8 @@ func (p *project) explainName(n graph.Name) []string {
 	var text string
 	if n.Builtin {
 		text = builtins.YAML()
-	} else if p.source != nil {
-		text = p.source.Text
+	} else if !n.Place.IsZero() {
+		text = n.Place.Source.Text
 	}
 	block, ok := definition(text, section, n.Name)
 	if !ok && n.Place.IsZero() {
@@ -103,6 +103,9 @@ func (p *project) explainName(n graph.Name) []string {
 	fmt.Fprintf(&b, "%s %s (%s)\n", n.Kind, n.Name, placeOf(n))
 	if n.Shadows {
 		b.WriteString("It takes the place of the builtin of the same name.\n")
+	}
+	if !n.Replaces.IsZero() {
+		fmt.Fprintf(&b, "It takes the place of the one at %s:%d, which is included.\n", n.Replaces.Source.Name, n.Replaces.Position().Line)
 	}
 	if ok {
 		b.WriteString("\n" + shift(strings.SplitAfter(strings.TrimSuffix(block, "\n"), "\n"), 4))

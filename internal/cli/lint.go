@@ -154,7 +154,7 @@ func (s *session) lintOne(name, stdinName string, all []string) (linted, error) 
 		return linted{shown, found}, err
 	}
 	top, _ := repositoryTop(filepath.Dir(path))
-	return linted{shown, newProject(top, path, shown, source).lint()}, nil
+	return linted{shown, newProject(top, path, shown, source, s.display).lint()}, nil
 }
 
 // readStdin reads standard input as the file of a name, which need not exist.
@@ -175,7 +175,7 @@ func (s *session) readStdin(name string) (shown, path, text string, err error) {
 func (s *session) lintTests(source *diag.Source, path string, all []string) (diag.List, error) {
 	tests, found := schema.DecodeTests(source)
 	top, _ := repositoryTop(filepath.Dir(path))
-	p := newProject(top, "", "", nil)
+	p := newProject(top, "", "", nil, s.display)
 	switch at, err := s.findFileFrom(filepath.Dir(path)); {
 	case err == nil:
 		if p, err = s.loadFile(at); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ type listed struct {
 	Line        int    `json:"line"` // 0 when it ships
 	Builtin     bool   `json:"builtin"`
 	Shadows     bool   `json:"shadows"`  // takes the place of a builtin
+	Included    bool   `json:"included"` // stands in an included file
+	Replaces    string `json:"replaces"` // the place of the included definition that it takes the place of, as FILE:LINE
 	Outdated    bool   `json:"outdated"` // was ejected from a builtin that has changed since
 	Default     bool   `json:"default"`
 }
@@ -44,8 +47,9 @@ func lsVerb(s *session) verb {
 			Usage:     "pipelines, agents, gates, commands, envelopes, builtins",
 			ArgsUsage: "[WHAT]",
 			Description: `Lists what has a name: all of it, or only WHAT: pipelines, agents, gates, commands, envelopes, or builtins (what ships,
-whether shadowed or not). A definition of the file that takes the place of a builtin is marked "shadows"; one that was
-ejected from a builtin that has changed since, "outdated". Only names are read: nothing is compiled or run.`,
+whether shadowed or not). A definition that takes the place of a builtin, or of one in an included file, is marked
+"shadows"; one that stands in an included file, "from"; one that was ejected from a builtin that has changed since,
+"outdated". Only names are read: nothing is compiled or run.`,
 			Flags:  []cli.Flag{jsonFlag()},
 			Action: func(c *cli.Context) error { return s.ls(c, whats) },
 		},
@@ -93,7 +97,7 @@ func (p *project) readable() bool {
 func (p *project) list(what string) []listed {
 	names := p.names.Names()
 	if what == "builtins" {
-		names = newProject(p.root, "", "", nil).names.Names()
+		names = newProject(p.root, "", "", nil, nil).names.Names()
 	}
 	rows := []listed{}
 	for _, k := range listKinds {
@@ -110,7 +114,10 @@ func (p *project) list(what string) []listed {
 }
 
 func (p *project) row(n graph.Name, what string) listed {
-	r := listed{Kind: n.Kind.String(), Name: n.Name, Description: n.Description, Builtin: n.Builtin, Shadows: n.Shadows}
+	r := listed{Kind: n.Kind.String(), Name: n.Name, Description: n.Description, Builtin: n.Builtin, Shadows: n.Shadows, Included: n.Included}
+	if !n.Replaces.IsZero() {
+		r.Replaces = fmt.Sprintf("%s:%d", n.Replaces.Source.Name, n.Replaces.Position().Line)
+	}
 	r.Default = n.Default && what != "builtins"
 	if n.Kind == graph.GateName && r.Description == "" {
 		if info, ok := gates.Find(n.Name); ok && n.Builtin {
@@ -127,10 +134,10 @@ func (p *project) row(n graph.Name, what string) listed {
 // outdated says that a definition of the file was ejected from a builtin that has changed since.
 func (p *project) outdated(n graph.Name) bool {
 	section := sectionOf(n.Kind)
-	if section == "" || p.source == nil {
+	if section == "" || n.Place.IsZero() {
 		return false
 	}
-	copied, ok := definition(p.source.Text, section, n.Name)
+	copied, ok := definition(n.Place.Source.Text, section, n.Name)
 	if !ok {
 		return false
 	}
@@ -181,7 +188,8 @@ func (r listed) marks() string {
 	for _, mark := range []struct {
 		on   bool
 		word string
-	}{{r.Default, "default"}, {r.Builtin, "builtin"}, {r.Shadows, "shadows builtin"}, {r.Outdated, "outdated"}} {
+	}{{r.Default, "default"}, {r.Builtin, "builtin"}, {r.Included, "from " + r.File}, {r.Shadows, "shadows builtin"},
+		{r.Replaces != "", "shadows " + r.Replaces}, {r.Outdated, "outdated"}} {
 		if mark.on {
 			m = append(m, mark.word)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"foundry/builtins"
 	"foundry/diag"
+	"foundry/glob"
 	"foundry/graph"
 	"foundry/internal/check"
 	"foundry/schema"
@@ -34,8 +35,9 @@ type project struct {
 	source   *diag.Source     // nil when there is no file
 	findings diag.List        // of decoding
 	names    *graph.Catalogue
-	ships    *schema.Document  // what ships, decoded
-	used     map[string]string // the texts that were read for it, by path, for the record of a run
+	ships    *schema.Document    // what ships, decoded
+	used     map[string]string   // the texts that were read for it, by path, for the record of a run
+	listed   map[string][]string // the files that its patterns matched, for the same
 }
 
 // repositoryTop is the nearest directory at or above dir that holds .git; without one it is dir itself.
@@ -107,7 +109,7 @@ func (s *session) loadOrBuiltins() (*project, error) {
 		return p, err
 	}
 	top, _ := repositoryTop(s.dir)
-	return newProject(top, "", "", nil), nil
+	return newProject(top, "", "", nil, nil), nil
 }
 
 // loadFile reads and decodes the pipeline file at an absolute path.
@@ -117,7 +119,7 @@ func (s *session) loadFile(path string) (*project, error) {
 		return nil, err
 	}
 	top, _ := repositoryTop(filepath.Dir(path))
-	return newProject(top, path, s.display(path), diag.NewSource(s.display(path), text)), nil
+	return newProject(top, path, s.display(path), diag.NewSource(s.display(path), text), s.display), nil
 }
 
 // readPipeline reads the file at an absolute path, which the user named or which was found.
@@ -140,36 +142,80 @@ func (s *session) readPipeline(path string) (string, error) {
 	return string(text), nil
 }
 
-// newProject decodes a source. A nil source leaves what ships.
-func newProject(root, path, name string, source *diag.Source) *project {
-	return newProjectFrom(root, path, name, source, func(name string) (string, error) {
-		f, err := os.OpenInRoot(root, filepath.FromSlash(name))
-		if err != nil {
-			return "", plainPathError(err)
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxFile))
-		if err != nil {
-			return "", plainPathError(err)
-		}
-		return string(text), nil
-	})
+// newProject decodes a source, which reaches other files of the repository only, links included. A nil source
+// leaves what ships. show says how an absolute path is shown; nil: from the root.
+func newProject(root, path, name string, source *diag.Source, show func(path string) string) *project {
+	files := graph.Files{
+		Read: func(name string) (string, error) { return readInside(root, name) },
+		List: func(pattern string) ([]string, error) { return listInside(root, pattern) },
+	}
+	if show != nil {
+		files.Show = func(name string) string { return show(filepath.Join(root, filepath.FromSlash(name))) }
+	}
+	return newProjectFrom(root, path, name, source, files)
 }
 
-// newProjectFrom decodes a source whose texts are read by read: from the repository only, links included, or
-// from the record of a run.
-func newProjectFrom(root, path, name string, source *diag.Source, read func(name string) (string, error)) *project {
-	p := &project{root: root, path: path, name: name, source: source, ships: shipped(), used: map[string]string{}}
+func readInside(root, name string) (string, error) {
+	f, err := os.OpenInRoot(root, filepath.FromSlash(name))
+	if err != nil {
+		return "", plainPathError(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return "", plainPathError(err)
+	}
+	return string(text), nil
+}
+
+// listInside lists the files of the repository that a pattern matches. It follows no links, and enters no other
+// repository, no records and no worktrees.
+func listInside(root, pattern string) ([]string, error) {
+	var out []string
+	top := filepath.Join(root, filepath.FromSlash(glob.Base(pattern)))
+	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && path == top:
+			return nil
+		case err != nil:
+			return plainPathError(err)
+		case e.IsDir():
+			if path != root && (e.Name() == ".git" || strings.HasPrefix(e.Name(), ".foundry") || holds(path, ".git")) {
+				return fs.SkipDir
+			}
+		case e.Type().IsRegular():
+			if name, err := filepath.Rel(root, path); err == nil && glob.Match(pattern, filepath.ToSlash(name)) {
+				out = append(out, filepath.ToSlash(name))
+			}
+		}
+		return nil
+	})
+	slices.Sort(out)
+	return out, err
+}
+
+// newProjectFrom decodes a source that reaches other files through files: those of the repository, or of the
+// record of a run. What it was given is noted for the record.
+func newProjectFrom(root, path, name string, source *diag.Source, files graph.Files) *project {
+	p := &project{root: root, path: path, name: name, source: source, ships: shipped(), used: map[string]string{}, listed: map[string][]string{}}
 	if source != nil {
 		p.doc, p.findings = schema.Decode(source)
 	}
-	p.names = graph.New(p.doc, p.ships, graph.Files{Path: p.relative(), Read: func(name string) (string, error) {
-		text, err := read(name)
-		if err == nil {
-			p.used[name] = text
-		}
-		return text, err
-	}})
+	p.names = graph.New(p.doc, p.ships, graph.Files{Path: p.relative(), Show: files.Show,
+		Read: func(name string) (string, error) {
+			text, err := files.Read(name)
+			if err == nil {
+				p.used[name] = text
+			}
+			return text, err
+		},
+		List: func(pattern string) ([]string, error) {
+			names, err := files.List(pattern)
+			if err == nil {
+				p.listed[pattern] = names
+			}
+			return names, err
+		}})
 	return p
 }
 
@@ -201,8 +247,8 @@ func (p *project) lint() diag.List {
 		return found
 	}
 	found.Merge(p.names.Lint())
-	if len(p.doc.Tests) > 0 {
-		found.Merge(check.NewSuite(p.names).Add(p.doc.Tests))
+	if tests := p.names.User().Tests; len(tests) > 0 {
+		found.Merge(check.NewSuite(p.names).Add(tests))
 	}
 	if name := p.doc.Default.Value; p.doc.Default.Set {
 		for _, command := range p.missing(name) {
@@ -217,13 +263,14 @@ func (p *project) lint() diag.List {
 func (p *project) missing(pipeline string) []string {
 	named := func(x schema.Pipeline) bool { return x.Name.Value == pipeline }
 	at := slices.IndexFunc(p.ships.Pipelines, named)
-	if at < 0 || p.doc != nil && slices.ContainsFunc(p.doc.Pipelines, named) {
+	user := p.names.User()
+	if at < 0 || slices.ContainsFunc(user.Pipelines, named) {
 		return nil
 	}
 	var out []string
 	for i := range p.ships.Pipelines[at].Phases {
 		name := p.ships.Pipelines[at].Phases[i].Command.Value
-		defined := p.doc != nil && slices.ContainsFunc(p.doc.Commands, func(c schema.Command) bool { return c.Name.Value == name })
+		defined := slices.ContainsFunc(user.Commands, func(c schema.Command) bool { return c.Name.Value == name })
 		if name != "" && !defined && !slices.Contains(out, name) {
 			out = append(out, name)
 		}

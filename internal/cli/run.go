@@ -140,17 +140,18 @@ func started(events []runner.Event) *runner.RunInfo {
 // sources are the texts that a run's pipeline was compiled from. They are kept in its record, so that a
 // resume goes on with the pipeline that the run began with, whatever has become of the file.
 type sources struct {
-	File  string            `json:"file"` // the pipeline file, as it was named
-	Text  string            `json:"text"`
-	Has   bool              `json:"has"` // false: a builtin pipeline without a file
-	Files map[string]string `json:"files,omitempty"`
+	File  string              `json:"file"` // the pipeline file, as it was named
+	Text  string              `json:"text"`
+	Has   bool                `json:"has"` // false: a builtin pipeline without a file
+	Files map[string]string   `json:"files,omitempty"`
+	Lists map[string][]string `json:"lists,omitempty"` // the files that the patterns of include matched
 }
 
 const sourcesName = "sources.json"
 
 // keepSources writes a project's texts into a record.
 func keepSources(rec *journal.Record, p *project) error {
-	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used}
+	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed}
 	if p.source != nil {
 		src.Text = p.source.Text
 	}
@@ -190,12 +191,15 @@ func frozenProject(root string, src sources) *project {
 	if src.Has {
 		source = diag.NewSource(src.File, src.Text)
 	}
-	return newProjectFrom(root, filepath.Join(root, src.File), src.File, source, func(name string) (string, error) {
-		text, ok := src.Files[name]
-		if !ok {
-			return "", fmt.Errorf("the record does not hold %s", name)
-		}
-		return text, nil
+	return newProjectFrom(root, filepath.Join(root, src.File), src.File, source, graph.Files{
+		Read: func(name string) (string, error) {
+			text, ok := src.Files[name]
+			if !ok {
+				return "", fmt.Errorf("the record does not hold %s", name)
+			}
+			return text, nil
+		},
+		List: func(pattern string) ([]string, error) { return src.Lists[pattern], nil },
 	})
 }
 

@@ -106,12 +106,12 @@ func (s *session) collectTests(names []string, p *project, suite *check.Suite) (
 		}
 	}
 	if own {
-		found.Merge(suite.Add(p.doc.Tests))
+		found.Merge(suite.Add(p.names.User().Tests))
 	}
 	for _, name := range files {
 		path := s.path(name)
 		if p.path != "" && path == p.path {
-			found.Merge(suite.Add(p.doc.Tests))
+			found.Merge(suite.Add(p.names.User().Tests))
 			continue
 		}
 		text, err := os.ReadFile(path)

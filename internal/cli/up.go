@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -322,17 +323,23 @@ func (s *session) startingPoint(c *cli.Context, pl *place, g *graph.Graph, info 
 	return nil
 }
 
-// differs warns when the pipeline file of the checkout is not the one that the run's worktree will hold.
+// differs warns when a pipeline file of the checkout is not the one that the run's worktree will hold.
 func (s *session) differs(pl *place, p *project, info *runner.RunInfo) {
 	if p.path == "" || info.Isolation == "checkout" {
 		return
 	}
-	committed, err := pl.repo.FileAt(s.ctx, info.BranchPoint, p.relative())
-	switch {
-	case err != nil:
-		s.note("foundry: %s is not committed at %.10s; the copy in the checkout counts", p.name, info.BranchPoint)
-	case string(committed) != p.source.Text:
-		s.note("foundry: %s differs from the one committed at %.10s; the copy in the checkout counts", p.name, info.BranchPoint)
+	compare := func(path, name, text string) {
+		committed, err := pl.repo.FileAt(s.ctx, info.BranchPoint, path)
+		switch {
+		case err != nil:
+			s.note("foundry: %s is not committed at %.10s; the copy in the checkout counts", name, info.BranchPoint)
+		case string(committed) != text:
+			s.note("foundry: %s differs from the one committed at %.10s; the copy in the checkout counts", name, info.BranchPoint)
+		}
+	}
+	compare(p.relative(), p.name, p.source.Text)
+	for _, path := range p.names.Included() {
+		compare(path, s.display(filepath.Join(p.root, filepath.FromSlash(path))), p.used[path])
 	}
 }
 
