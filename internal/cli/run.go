@@ -3,227 +3,25 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"foundry/diag"
 	"foundry/graph"
 	"foundry/internal/drive"
 	"foundry/internal/journal"
 	"foundry/internal/process"
 	"foundry/internal/report"
-	"foundry/internal/workspace"
 	"foundry/runner"
 )
 
-// This file is what the verbs that touch runs share: the repository and its records, a run's own pipeline,
-// and how driving one is shown and ends.
-
-// place is a repository with its records.
-type place struct {
-	repo  *workspace.Repo
-	store journal.Store
-}
-
-// openPlace opens the repository that the user stands in.
-func (s *session) openPlace() (*place, error) {
-	repo, err := workspace.Open(s.ctx, s.dir)
-	if err != nil {
-		return nil, notReady(err)
-	}
-	return &place{repo: repo, store: journal.At(repo.Root())}, nil
-}
-
-// notReady is the refusal of a repository in which no run can work.
-func notReady(err error) error {
-	p := &problem{exit: Usage, err: err}
-	switch {
-	case errors.Is(err, workspace.ErrNotRepository):
-		return p.hintf("`git init`, then a first commit; a run works on a branch of its own")
-	case errors.Is(err, workspace.ErrNoCommits):
-		return p.hintf("`git add -A && git commit -m \"first commit\"`")
-	case errors.Is(err, workspace.ErrNoSuchRef), errors.Is(err, workspace.ErrBare), errors.Is(err, workspace.ErrGitTooOld),
-		errors.Is(err, workspace.ErrGitMissing), errors.Is(err, workspace.ErrUnsafeOwner):
-		return p.hintf("`foundry doctor` looks at everything that a run needs")
-	}
-	return failure(err)
-}
-
-// outsideRuns refuses a control verb that is called from inside a run: an agent does not steer itself.
-func (s *session) outsideRuns(verb string) error {
-	if id := insideRun(s.getenv, s.dir); id != "" {
-		p := &problem{exit: Usage, err: fmt.Errorf("%s is refused: it was called from inside run %s", verb, id)}
-		return p.hintf("a run is steered by people, from a shell of their own")
-	}
-	return nil
-}
-
-// insideRun says which run the process belongs to, by its environment, by that of the processes above it, or
-// by standing in a run's worktree; "" when none.
-func insideRun(getenv func(string) string, dir string) string {
-	if id := getenv("FOUNDRY_RUN_ID"); id != "" {
-		return id
-	}
-	if id := process.RunAbove(); id != "" {
-		return id
-	}
-	parts := strings.Split(filepath.ToSlash(dir), "/")
-	for i, part := range parts[:max(len(parts)-1, 0)] {
-		if part == ".foundry-worktrees" {
-			return parts[i+1]
-		}
-	}
-	return ""
-}
-
-// findRun resolves RUN: an id, a unique prefix, or "last".
-func (pl *place) findRun(arg string) (string, error) {
-	if arg == "" {
-		arg = "last"
-	}
-	id, err := pl.store.Find(arg)
-	if err != nil {
-		return "", (&problem{exit: Usage, err: err}).hintf("`foundry runs` lists them")
-	}
-	return id, nil
-}
-
-// readRun reads a run's log without taking its lock.
-func (pl *place) readRun(arg string) (string, []runner.Event, error) {
-	id, err := pl.findRun(arg)
-	if err != nil {
-		return "", nil, err
-	}
-	events, err := pl.store.Read(id)
-	if err != nil {
-		return id, nil, failure(err)
-	}
-	return id, events, nil
-}
-
-// openRun takes a run's lock to write on.
-func (pl *place) openRun(arg string) (*journal.Record, error) {
-	id, err := pl.findRun(arg)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := pl.store.Open(id)
-	switch {
-	case errors.Is(err, journal.ErrLive):
-		return nil, (&problem{exit: Usage, err: fmt.Errorf("%s is live: another process carries it out", id)}).
-			hintf("`foundry logs -f %s` follows it, `foundry kill %s` ends it", id, id)
-	case err != nil:
-		return nil, failure(err)
-	}
-	return rec, nil
-}
-
-// started is what a run began with.
-func started(events []runner.Event) *runner.RunInfo {
-	for _, e := range events {
-		if e.Kind == runner.RunStarted && e.Run != nil {
-			return e.Run
-		}
-	}
-	return nil
-}
-
-// sources are the texts that a run's pipeline was compiled from. They are kept in its record, so that a
-// resume goes on with the pipeline that the run began with, whatever has become of the file.
-type sources struct {
-	File  string              `json:"file"` // the pipeline file, as it was named
-	Text  string              `json:"text"`
-	Has   bool                `json:"has"` // false: a builtin pipeline without a file
-	Files map[string]string   `json:"files,omitempty"`
-	Lists map[string][]string `json:"lists,omitempty"` // the files that the patterns of include matched
-}
-
-const sourcesName = "sources.json"
-
-// keepSources writes a project's texts into a record.
-func keepSources(rec *journal.Record, p *project) error {
-	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed}
-	if p.source != nil {
-		src.Text = p.source.Text
-	}
-	data, err := json.MarshalIndent(src, "", " ")
-	if err != nil {
-		return err
-	}
-	_, err = rec.WriteFile(sourcesName, data)
-	return err
-}
-
-// kept compiles a run's pipeline from what its record holds.
-func (s *session) kept(pl *place, id string, info *runner.RunInfo) (*graph.Graph, *sources, error) {
-	data, err := os.ReadFile(pl.store.File(id, sourcesName))
-	if err != nil {
-		return nil, nil, failure(fmt.Errorf("the record of %s has lost its pipeline: %w", id, err))
-	}
-	var src sources
-	if err := json.Unmarshal(data, &src); err != nil {
-		return nil, nil, failure(fmt.Errorf("the pipeline in the record of %s is damaged: %w", id, err))
-	}
-	p := frozenProject(pl.repo.Root(), src)
-	if p.findings.HasErrors() {
-		return nil, nil, s.refuse(p.findings, src.File)
-	}
-	g, found := p.names.Compile(info.Pipeline)
-	if g == nil || found.HasErrors() {
-		return nil, nil, s.refuse(found, src.File)
-	}
-	g = overridden(g, info)
-	return g, &src, nil
-}
-
-// frozenProject is the project of a record's texts.
-func frozenProject(root string, src sources) *project {
-	var source *diag.Source
-	if src.Has {
-		source = diag.NewSource(src.File, src.Text)
-	}
-	return newProjectFrom(root, filepath.Join(root, src.File), src.File, source, graph.Files{
-		Read: func(name string) (string, error) {
-			text, ok := src.Files[name]
-			if !ok {
-				return "", fmt.Errorf("the record does not hold %s", name)
-			}
-			return text, nil
-		},
-		List: func(pattern string) ([]string, error) { return src.Lists[pattern], nil },
-	})
-}
-
-// overridden is the graph with what the command line said about isolation and merging.
-func overridden(g *graph.Graph, info *runner.RunInfo) *graph.Graph {
-	out := *g
-	switch info.Isolation {
-	case "checkout":
-		out.Isolation = graph.Checkout
-	case "detached":
-		out.Isolation = graph.Detached
-	case "worktree":
-		out.Isolation = graph.Worktree
-	}
-	switch info.Merge {
-	case "auto":
-		out.Merge = graph.MergeAuto
-	case "ask":
-		out.Merge = graph.MergeAsk
-	case "never":
-		out.Merge = graph.MergeNever
-	}
-	return &out
-}
+// This file drives a run for the verbs that start or continue one: how it is shown, settled, and ends.
 
 // show is how a run is shown while it goes on.
 type show struct {

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"foundry/internal/journal"
+	"foundry/internal/process"
+	"foundry/internal/workspace"
+	"foundry/runner"
+)
+
+// This file finds the repository that the user stands in, and the records of its runs.
+
+// place is a repository with its records.
+type place struct {
+	repo  *workspace.Repo
+	store journal.Store
+}
+
+// openPlace opens the repository that the user stands in.
+func (s *session) openPlace() (*place, error) {
+	repo, err := workspace.Open(s.ctx, s.dir)
+	if err != nil {
+		return nil, notReady(err)
+	}
+	return &place{repo: repo, store: journal.At(repo.Root())}, nil
+}
+
+// notReady is the refusal of a repository in which no run can work.
+func notReady(err error) error {
+	p := &problem{exit: Usage, err: err}
+	switch {
+	case errors.Is(err, workspace.ErrNotRepository):
+		return p.hintf("`git init`, then a first commit; a run works on a branch of its own")
+	case errors.Is(err, workspace.ErrNoCommits):
+		return p.hintf("`git add -A && git commit -m \"first commit\"`")
+	case errors.Is(err, workspace.ErrNoSuchRef), errors.Is(err, workspace.ErrBare), errors.Is(err, workspace.ErrGitTooOld),
+		errors.Is(err, workspace.ErrGitMissing), errors.Is(err, workspace.ErrUnsafeOwner):
+		return p.hintf("`foundry doctor` looks at everything that a run needs")
+	}
+	return failure(err)
+}
+
+// outsideRuns refuses a control verb that is called from inside a run: an agent does not steer itself.
+func (s *session) outsideRuns(verb string) error {
+	if id := insideRun(s.getenv, s.dir); id != "" {
+		p := &problem{exit: Usage, err: fmt.Errorf("%s is refused: it was called from inside run %s", verb, id)}
+		return p.hintf("a run is steered by people, from a shell of their own")
+	}
+	return nil
+}
+
+// insideRun says which run the process belongs to, by its environment, by that of the processes above it, or
+// by standing in a run's worktree; "" when none.
+func insideRun(getenv func(string) string, dir string) string {
+	if id := getenv("FOUNDRY_RUN_ID"); id != "" {
+		return id
+	}
+	if id := process.RunAbove(); id != "" {
+		return id
+	}
+	parts := strings.Split(filepath.ToSlash(dir), "/")
+	for i, part := range parts[:max(len(parts)-1, 0)] {
+		if part == ".foundry-worktrees" {
+			return parts[i+1]
+		}
+	}
+	return ""
+}
+
+// findRun resolves RUN: an id, a unique prefix, or "last".
+func (pl *place) findRun(arg string) (string, error) {
+	if arg == "" {
+		arg = "last"
+	}
+	id, err := pl.store.Find(arg)
+	if err != nil {
+		return "", (&problem{exit: Usage, err: err}).hintf("`foundry runs` lists them")
+	}
+	return id, nil
+}
+
+// readRun reads a run's log without taking its lock.
+func (pl *place) readRun(arg string) (string, []runner.Event, error) {
+	id, err := pl.findRun(arg)
+	if err != nil {
+		return "", nil, err
+	}
+	events, err := pl.store.Read(id)
+	if err != nil {
+		return id, nil, failure(err)
+	}
+	return id, events, nil
+}
+
+// openRun takes a run's lock to write on.
+func (pl *place) openRun(arg string) (*journal.Record, error) {
+	id, err := pl.findRun(arg)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := pl.store.Open(id)
+	switch {
+	case errors.Is(err, journal.ErrLive):
+		return nil, (&problem{exit: Usage, err: fmt.Errorf("%s is live: another process carries it out", id)}).
+			hintf("`foundry logs -f %s` follows it, `foundry kill %s` ends it", id, id)
+	case err != nil:
+		return nil, failure(err)
+	}
+	return rec, nil
+}
+
+// started is what a run began with.
+func started(events []runner.Event) *runner.RunInfo {
+	for _, e := range events {
+		if e.Kind == runner.RunStarted && e.Run != nil {
+			return e.Run
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"foundry/diag"
+	"foundry/graph"
+	"foundry/internal/journal"
+	"foundry/runner"
+)
+
+// This file keeps the texts of a pipeline in the record of a run, and compiles a run's own pipeline from them.
+
+// sources are the texts that a run's pipeline was compiled from. They are kept in its record, so that a
+// resume goes on with the pipeline that the run began with, whatever has become of the file.
+type sources struct {
+	File  string              `json:"file"` // the pipeline file, as it was named
+	Text  string              `json:"text"`
+	Has   bool                `json:"has"` // false: a builtin pipeline without a file
+	Files map[string]string   `json:"files,omitempty"`
+	Lists map[string][]string `json:"lists,omitempty"` // the files that the patterns of include matched
+}
+
+const sourcesName = "sources.json"
+
+// keepSources writes a project's texts into a record.
+func keepSources(rec *journal.Record, p *project) error {
+	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed}
+	if p.source != nil {
+		src.Text = p.source.Text
+	}
+	data, err := json.MarshalIndent(src, "", " ")
+	if err != nil {
+		return err
+	}
+	_, err = rec.WriteFile(sourcesName, data)
+	return err
+}
+
+// kept compiles a run's pipeline from what its record holds.
+func (s *session) kept(pl *place, id string, info *runner.RunInfo) (*graph.Graph, *sources, error) {
+	data, err := os.ReadFile(pl.store.File(id, sourcesName))
+	if err != nil {
+		return nil, nil, failure(fmt.Errorf("the record of %s has lost its pipeline: %w", id, err))
+	}
+	var src sources
+	if err := json.Unmarshal(data, &src); err != nil {
+		return nil, nil, failure(fmt.Errorf("the pipeline in the record of %s is damaged: %w", id, err))
+	}
+	p := frozenProject(pl.repo.Root(), src)
+	if p.findings.HasErrors() {
+		return nil, nil, s.refuse(p.findings, src.File)
+	}
+	g, found := p.names.Compile(info.Pipeline)
+	if g == nil || found.HasErrors() {
+		return nil, nil, s.refuse(found, src.File)
+	}
+	g = overridden(g, info)
+	return g, &src, nil
+}
+
+// frozenProject is the project of a record's texts.
+func frozenProject(root string, src sources) *project {
+	var source *diag.Source
+	if src.Has {
+		source = diag.NewSource(src.File, src.Text)
+	}
+	return newProjectFrom(root, filepath.Join(root, src.File), src.File, source, graph.Files{
+		Read: func(name string) (string, error) {
+			text, ok := src.Files[name]
+			if !ok {
+				return "", fmt.Errorf("the record does not hold %s", name)
+			}
+			return text, nil
+		},
+		List: func(pattern string) ([]string, error) { return src.Lists[pattern], nil },
+	})
+}
+
+// overridden is the graph with what the command line said about isolation and merging.
+func overridden(g *graph.Graph, info *runner.RunInfo) *graph.Graph {
+	out := *g
+	switch info.Isolation {
+	case "checkout":
+		out.Isolation = graph.Checkout
+	case "detached":
+		out.Isolation = graph.Detached
+	case "worktree":
+		out.Isolation = graph.Worktree
+	}
+	switch info.Merge {
+	case "auto":
+		out.Merge = graph.MergeAuto
+	case "ask":
+		out.Merge = graph.MergeAsk
+	case "never":
+		out.Merge = graph.MergeNever
+	}
+	return &out
+}

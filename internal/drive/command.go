@@ -1,0 +1,164 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"foundry/graph"
+	"foundry/internal/process"
+	"foundry/runner"
+)
+
+// This file runs commands, the builtin ones among them, and puts questions to a person.
+
+// ask puts a question to the person at the terminal.
+func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
+	e := d.named(c, runner.AskAnswered)
+	text, err := runner.Question(d.Graph, s, c.ID.Phase)
+	if err != nil {
+		send(failed(c, e.Phase, err))
+		return
+	}
+	answer, ok := d.Ask(ctx, Question{Run: d.Record.ID(), Phase: e.Phase, Text: text, Diff: "foundry diff " + d.Record.ID()})
+	if !ok || ctx.Err() != nil {
+		return
+	}
+	e.Answer, e.Text, e.Who = "reject", answer.Note, answer.Who
+	if answer.Approve {
+		e.Answer = "approve"
+	}
+	send(e)
+}
+
+// command runs a code phase.
+func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
+	ph := &d.Graph.Phases[c.ID.Phase]
+	start, err := runner.Resolve(d.Graph, s, c.ID.Phase, d.world(ctx, s))
+	if err != nil {
+		send(failed(c, ph.Name, fmt.Errorf("rendering the command of %s: %w", ph.Name, err)))
+		return
+	}
+	e := d.named(c, runner.CommandEnded)
+	switch ph.Kind {
+	case graph.Noop:
+		e.Result = &runner.CommandResult{Command: "noop"}
+	case graph.Status:
+		e.Result, err = d.gitStatus(ctx)
+	case graph.Commit:
+		e.Result, e.Commit = d.gitCommit(ctx, start.Message)
+	default:
+		d.snapMu.Lock()
+		d.since = append(d.since, c.ID.Phase)
+		d.snapMu.Unlock()
+		var logFile string
+		e.Result, logFile, err = d.launch(ctx, start, ph.Script.Label, fileName(ph.Name, c.ID.Visit, ".log"), ph.Timeout)
+		e.File = logFile
+	}
+	if err != nil {
+		send(failed(c, ph.Name, err))
+		return
+	}
+	e.Result.Outputs, e.Result.Missing = runner.ReadOutputs(ph.Outputs, e.Result.Output)
+	send(e)
+}
+
+// launch runs one command of the pipeline in the workspace. An error means that it could not be started,
+// which is nobody's work to repair.
+func (d *driver) launch(ctx context.Context, st runner.Start, label, logName string, timeout time.Duration) (*runner.CommandResult, string, error) {
+	log := d.Record.Log("logs/" + logName)
+	r := process.Run(ctx, process.Spec{Argv: st.Argv, Shell: st.Shell, Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(st.Dir)),
+		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.Graph.Project.Keep.LogBytes,
+		Timeout: timeout, Kill: d.Force, Guard: d.Guard})
+	rel, err := log.Close()
+	if r.Reason == process.NotStarted {
+		return nil, rel, fmt.Errorf("starting %s: %w", label, r.Err)
+	}
+	if err = errors.Join(r.LogErr, err); err != nil {
+		return nil, rel, fmt.Errorf("writing the log of %s: %w", label, err)
+	}
+	out := &runner.CommandResult{Command: label, Exit: r.Exit, Signal: r.Signal, Timeout: r.Reason == process.TimedOut, Output: r.Tail,
+		Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}
+	if r.Reason != process.Exited {
+		out.Exit = -1
+	}
+	return out, rel, nil
+}
+
+// gitStatus lists what the workspace has uncommitted.
+func (d *driver) gitStatus(ctx context.Context) (*runner.CommandResult, error) {
+	now, err := d.Tree.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("git status: %w", err)
+	}
+	changes, err := d.Tree.Changes(ctx, now.Head, now.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("git status: %w", err)
+	}
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, c.Kind.String()+" "+c.Path)
+	}
+	return &runner.CommandResult{Command: "git status", Output: strings.Join(lines, "\n")}, nil
+}
+
+// gitCommit commits what the run has made; nothing to commit is a success.
+func (d *driver) gitCommit(ctx context.Context, message string) (*runner.CommandResult, string) {
+	from := d.Now()
+	sha, nothing, err := d.Tree.Commit(ctx, message, d.Graph.Project.Hooks)
+	out := &runner.CommandResult{Command: "git commit", Millis: d.Now().Sub(from).Milliseconds()}
+	switch {
+	case ctx.Err() != nil:
+		out.Exit, out.Output = -1, "stopped"
+	case err != nil:
+		// A hook that says no, or an identity that is missing, is the phase's failure: a route may take it.
+		out.Exit, out.Output = 1, err.Error()
+	case nothing:
+		out.Output = "nothing to commit"
+	default:
+		out.Output = sha + " " + message
+	}
+	return out, sha
+}
+
+// criterion checks one criterion in the workspace.
+func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
+	cr := &d.Graph.Criteria[c.ID.N%len(d.Graph.Criteria)]
+	e := d.named(c, runner.CriterionDone)
+	e.Criterion, e.Outcome = cr.Name, "failed"
+	when := "after"
+	if c.Before {
+		when = "before"
+	}
+	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s))
+	if err == nil {
+		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, "criteria."+cr.Name+"."+when+".log", cr.Command.Timeout)
+	}
+	switch {
+	case err != nil:
+		e.Outcome, e.Result = "unverified", &runner.CommandResult{Command: cr.Command.Script.Label, Exit: -1, Notes: []string{err.Error()}}
+	case e.Result.Timeout:
+	case passes(&cr.Command, e.Result):
+		e.Outcome = "passed"
+	}
+	e.Result.Before = c.Before
+	send(e)
+}
+
+func passes(c *graph.Command, r *runner.CommandResult) bool {
+	if r.Timeout || r.Signal != "" || r.Exit < 0 {
+		return false
+	}
+	if c.Nonzero {
+		return r.Exit != 0
+	}
+	for _, code := range c.ExitCodes {
+		if code == r.Exit {
+			return true
+		}
+	}
+	return len(c.ExitCodes) == 0 && r.Exit == 0
+}

@@ -1,0 +1,163 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"foundry/graph"
+	"foundry/internal/harness"
+	"foundry/runner"
+)
+
+// This file has turns with agents: prompt, session, reply.
+
+// maxReply is how much of a reply is read, in bytes; what is cut off stands before it.
+const maxReply = 4 << 20
+
+// turn sends one prompt to an agent's session.
+func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
+	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
+	info, _ := harness.Find(agent.Harness)
+	world := d.world(ctx, s)
+	message, err := runner.Prompt(g, s, c, world, info.Remembers)
+	if err != nil {
+		send(failed(c, ph.Name, fmt.Errorf("rendering the prompt of %s: %w", ph.Name, err)))
+		return
+	}
+	prompt := message.Text
+	if message.System != "" {
+		prompt = strings.TrimSpace(message.System) + "\n\n" + prompt
+	}
+	file := fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.md", c.ID.Turn))
+	kept, err := d.Record.WriteFile("prompts/"+file, []byte(prompt))
+	if err != nil {
+		send(failed(c, ph.Name, fmt.Errorf("keeping the prompt: %w", err)))
+		return
+	}
+	started := d.named(c, runner.TurnStarted)
+	started.Turn, started.Purpose, started.Agent, started.Harness, started.File, started.Inputs = c.ID.Turn, c.Purpose.String(), agent.Name, agent.Harness, kept, message.Inputs
+	send(started)
+	reply, logFile := d.talk(ctx, s, c, world, prompt, send)
+	ended := d.named(c, runner.TurnEnded)
+	ended.Turn, ended.Agent, ended.Harness, ended.File = c.ID.Turn, agent.Name, agent.Harness, logFile
+	ended.Reply = &reply
+	if reply.Text != "" {
+		if ended.File, err = d.Record.WriteFile("replies/"+file, []byte(reply.Text)); err != nil {
+			send(failed(c, ph.Name, fmt.Errorf("keeping the reply: %w", err)))
+			return
+		}
+	}
+	send(ended)
+}
+
+// talk opens the agent's session if need be and has the turn.
+func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, send func(...runner.Event)) (runner.Reply, string) {
+	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
+	shared, own, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
+	if err != nil {
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
+	}
+	session, err := d.session(ctx, c.Agent)
+	if err != nil {
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
+	}
+	rel, full, err := d.Record.LogPath("logs/" + fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.log", c.ID.Turn)))
+	if err != nil {
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
+	}
+	model := agent.Model
+	if ph.Model != "" {
+		model = ph.Model
+	}
+	timeout := agent.TurnTimeout
+	if ph.Timeout > 0 {
+		timeout = ph.Timeout
+	}
+	r := session.Turn(ctx, harness.Turn{
+		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
+		ReadOnly: ph.Boundary.ReadOnly(), Model: model, Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
+		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
+		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
+	}, nil)
+	for _, left := range r.Left {
+		e := d.named(c, runner.ProcessLeft)
+		e.Text = left
+		send(e)
+	}
+	for _, text := range r.Notes {
+		e := d.named(c, runner.Warned)
+		e.Text = text
+		send(e)
+	}
+	return replyOf(r), rel
+}
+
+func replyOf(r harness.Reply) runner.Reply {
+	if !utf8.ValidString(r.Text) {
+		// JSON would turn such bytes into others, and a path in them would be another path.
+		r.Text = strings.ToValidUTF8(r.Text, "")
+		return runner.Reply{Stop: runner.StopEnd, Text: "", Error: "the reply holds bytes that are not UTF-8", Tokens: r.Tokens, Cost: r.Cost, CostKnown: r.CostKnown}
+	}
+	out := runner.Reply{Text: r.Text, Error: r.Error, Tokens: r.Tokens, Cost: r.Cost, CostKnown: r.CostKnown, Calls: r.Calls, CallsKnown: r.CallsKnown, ResetAt: r.ResetAt}
+	if len(out.Text) > maxReply {
+		out.Text = strings.ToValidUTF8(out.Text[len(out.Text)-maxReply:], "")
+	}
+	switch r.Stop {
+	case harness.End:
+		out.Stop = runner.StopEnd
+	case harness.Truncated:
+		out.Stop = runner.StopTruncated
+	case harness.Cancelled:
+		out.Stop = runner.StopCancelled
+	case harness.Limit:
+		out.Stop = runner.StopLimit
+	case harness.TimedOut:
+		out.Stop = runner.StopTimeout
+	default:
+		out.Stop = runner.StopError
+	}
+	if out.Stop == runner.StopError && out.Error == "" {
+		out.Error = "the agent failed without a word"
+	}
+	return out
+}
+
+// session is the agent's one session in this run; turns that an earlier process had are told to it.
+func (d *driver) session(ctx context.Context, index int) (harness.Session, error) {
+	d.sessionMu.Lock()
+	defer d.sessionMu.Unlock()
+	if s, ok := d.sessions[index]; ok {
+		return s, nil
+	}
+	agent := &d.Graph.Agents[index]
+	h, err := harness.Built(agent.Harness)
+	if err != nil {
+		return nil, err
+	}
+	served := 0
+	for _, e := range d.Record.Events() {
+		if e.Kind == runner.TurnEnded && e.Agent == agent.Name && e.Reply != nil && e.Reply.Stop != runner.StopLimit && e.Reply.Stop != runner.StopCancelled {
+			served++
+		}
+	}
+	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
+		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir()})
+	if err == nil {
+		d.sessions[index] = s
+	}
+	return s, err
+}
+
+func scriptOf(turns []graph.ScriptTurn) []harness.ScriptTurn {
+	out := make([]harness.ScriptTurn, len(turns))
+	for i, t := range turns {
+		out[i] = harness.ScriptTurn{Run: t.Run, Reply: t.Reply}
+		for _, f := range t.Files {
+			out[i].Files = append(out[i].Files, harness.ScriptFile{Path: f.Path, Text: f.Text, Delete: f.Delete})
+		}
+	}
+	return out
+}
