@@ -63,6 +63,9 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 			for j := range doc.Pipelines[i].Phases {
 				c.elsewhere = append(c.elsewhere, doc.Pipelines[i].Phases[j].ID.Value)
 			}
+			for j := range doc.Pipelines[i].Patch {
+				c.elsewhere = append(c.elsewhere, doc.Pipelines[i].Patch[j].Name.Value)
+			}
 		}
 	}
 	slices.Sort(c.elsewhere)
@@ -306,6 +309,9 @@ func (c *Catalogue) namedTexts() []string {
 	for i := range c.user.Pipelines {
 		for j := range c.user.Pipelines[i].Phases {
 			add(c.user.Pipelines[i].Phases[j].Prompt)
+		}
+		for j := range c.user.Pipelines[i].Patch {
+			add(c.user.Pipelines[i].Patch[j].Phase.Prompt)
 		}
 	}
 	slices.Sort(out)

@@ -34,6 +34,10 @@ func (c *Catalogue) resolvePipeline(p *schema.Pipeline) *pipelineDef {
 	c.pipelines[p] = def
 	defer func() { def.active = false }()
 	if !p.Extends.Set {
+		if !p.PatchSpan.IsZero() {
+			def.list.Report(diag.MissingKey, p.PatchSpan, "patch changes the phases of what a pipeline extends, and %q extends nothing", p.Name.Value).
+				Hintf("add extends: PIPELINE, or change the phases where they stand")
+		}
 		return def
 	}
 	name, builtin := cutBuiltin(p.Extends.Value)
@@ -50,6 +54,9 @@ func (c *Catalogue) resolvePipeline(p *schema.Pipeline) *pipelineDef {
 	}
 	if up := c.resolvePipeline(parent); !up.active {
 		def.p = mergePipeline(up.p, *p)
+		if len(p.Patch) > 0 {
+			c.patch(def, p)
+		}
 	}
 	return def
 }

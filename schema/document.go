@@ -275,6 +275,8 @@ type ScriptFile struct {
 type Pipeline struct {
 	Name        Text
 	Extends     Text
+	Patch       []Patch   // changes of the phases of what it extends
+	PatchSpan   diag.Span // of the key, nowhere when there is none
 	Description Text
 	Params      []Param
 	Request     Text // optional, required, none
@@ -354,6 +356,14 @@ type Phase struct {
 
 	Ask  Text
 	Span diag.Span // of the whole phase
+}
+
+// Patch changes a phase of an extended pipeline, or adds one behind another.
+type Patch struct {
+	Name  Text // the phase's id
+	After Text // of a new phase: the one that it stands behind
+	Phase Phase
+	Keys  []Text // what was written, After and all of Phase
 }
 
 // Route is the rules of a phase: one block text, or a list of rules. Each entry is parsed by itself.

@@ -117,7 +117,11 @@ func sectionName(section string) string {
 
 // section is a mapping with the keys of a section and no others.
 func (g *generator) section(name string) object {
-	keys := slices.DeleteFunc(slices.Clone(g.sections[name]), func(k Key) bool { return !k.Built })
+	all := slices.Clone(g.sections[name])
+	if name == "patch" {
+		all = KeysOf(name)
+	}
+	keys := slices.DeleteFunc(all, func(k Key) bool { return !k.Built })
 	out := object{{"type", "object"}, {"properties", g.properties(keys)}}
 	if name == "file" {
 		out = append(out, member{"patternProperties", object{{"^x-", object{{"description", "left alone: a place for YAML anchors"}}}}})

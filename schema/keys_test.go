@@ -33,6 +33,7 @@ var allKeys = map[string]string{
 	"criterion": "name run command exit_codes required",
 	"phase": "id description hint needs detour when optional route gates timeout env dir writes protect commits parallel agent prompt inputs envelope model retries session review review_retries " +
 		"revert_rejected reuse run command builtin message exit_codes outputs repeat sources ask call set each",
+	"patch":  "after",
 	"output": "regex json type required",
 	"test":   "name pipeline request params given criteria expect j",
 	"entry":  "reply stop files changed gates usage review exit output timeout reject repeat",
@@ -40,7 +41,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "secrets runs days sandbox patch after parallel session review review_retries revert_rejected reuse repeat sources call set each review"
+const notBuiltKeys = "secrets runs days sandbox after parallel session review review_retries revert_rejected reuse repeat sources call set each review"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -81,7 +82,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 		"file": "%", "project": "project: {%}", "worktree": "project: {worktree: {%}}", "keep": "project: {keep: {%}}", "command": "commands: {a: {%}}", "envelope": "envelopes: {a: {%}}",
 		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}",
 		"script": "agents: {a: {script: [{%}]}}", "pipeline": "pipelines: {p: {%}}", "param": "pipelines: {p: {params: {a: {%}}}}", "limits": "pipelines: {p: {limits: {%}}}",
-		"criterion": "pipelines: {p: {criteria: [{%}]}}", "phase": "pipelines: {p: {phases: [{%}]}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
+		"criterion": "pipelines: {p: {criteria: [{%}]}}", "phase": "pipelines: {p: {phases: [{%}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
 		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]",
 	}
 	for _, k := range Keys() {

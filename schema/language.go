@@ -4,6 +4,7 @@ package schema
 // which the documentation tells it.
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,7 @@ type language struct {
 	limits    *section[Limits]
 	criterion *section[Criterion]
 	phase     *section[Phase]
+	patch     *section[Patch]
 	output    *section[Output]
 	test      *section[Test]
 	entry     *section[Entry]
@@ -78,6 +80,7 @@ func (l *language) legal(name string) []string {
 	add(l.limits.noun, l.limits.find(name) != nil)
 	add(l.criterion.noun, l.criterion.find(name) != nil)
 	add(l.phase.noun, l.phase.find(name) != nil)
+	add(l.patch.noun, slices.ContainsFunc(l.patch.own(), func(k Key) bool { return k.Name == name }))
 	add(l.output.noun, l.output.find(name) != nil)
 	return out
 }

@@ -55,12 +55,30 @@ func (l *language) phases() {
 		unbuilt[Phase]("set", ShapePairs, "params of the called pipeline").only("call"),
 		unbuilt[Phase]("each", ShapeSection, "the list over which the phase is repeated").only("each"),
 	)
+	l.patch = newSection("patch", "a patch of a phase",
+		text("after", "of a new phase: the one that it stands behind", func(p *Patch) *Text { return &p.After }),
+	)
+	for _, k := range l.phase.keys {
+		if k.Name != "id" {
+			l.patch.keys = append(l.patch.keys, ofPatch(k))
+		}
+	}
 	l.output = newSection("output", "an output",
 		text("regex", "a regular expression; its first group, or the whole match, is the value", func(o *Output) *Text { return &o.Regex }),
 		text("json", "a JSON pointer into what it printed", func(o *Output) *Text { return &o.JSON }),
 		text("type", "what the value is", func(o *Output) *Text { return &o.Type }).enum("string", "int", "number", "bool").def("string"),
 		boolean("required", "whether no match fails the phase", func(o *Output) *Bool { return &o.Required }).def("false"),
 	)
+}
+
+// ofPatch is a key of a phase as a key of a patch.
+func ofPatch(k *key[Phase]) *key[Patch] {
+	out := &key[Patch]{Key: k.Key}
+	out.Required = false
+	if k.read != nil {
+		out.read = func(d *decoder, row *Key, v value, p *Patch) { k.read(d, row, v, &p.Phase) }
+	}
+	return out
 }
 
 // kinds are the keys that say what a phase does, and the group of keys that each of them lets stand beside it.
@@ -90,6 +108,28 @@ func (d *decoder) phase(v value, p *Phase) bool {
 	return true
 }
 
+// patch reads the changes of a phase. Whether it is a new one, which must say what it does, is not known yet.
+func (d *decoder) patch(name Text, v value) Patch {
+	p := Patch{Name: name}
+	got, ok := mapping(d, d.lang.patch, v, &p)
+	if !ok {
+		return p
+	}
+	p.Phase.ID, p.Phase.Span = name, d.spanOf(v.node)
+	what := "phase " + `"` + name.Value + `"`
+	for _, e := range got.entries {
+		p.Keys = append(p.Keys, d.keyText(e))
+		if e.name == "after" && slices.Contains(reserved, name.Value) {
+			d.report(v.via, diag.ReservedID, name.Span(), "%q is a word of the language and cannot be a phase's id", name.Value).Hintf("choose another id, such as %s_phase", name.Value)
+		}
+	}
+	if slices.ContainsFunc(got.entries, func(e entry) bool { return kinds[e.name] != "" }) {
+		d.exactlyOne(v, got, name.Span(), what, "agent", "run", "command", "builtin", "ask", "call")
+	}
+	d.misplaced(got, what)
+	return p
+}
+
 func readGates(d *decoder, _ *Key, v value, p *Phase) {
 	p.Gates = listOf(d, v, func(v value, g *Gate) (ok bool) {
 		*g, ok = d.gate(v)
@@ -113,11 +153,12 @@ func (d *decoder) misplaced(got seen, what string) {
 		if k == nil || !k.Built || k.Kind == "" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
 			continue
 		}
-		d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q belongs to %s, and %s is none", e.name, kindNoun(k.Kind), what)
+		d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q belongs to %s, and %s is none", e.name, KindNoun(k.Kind), what)
 	}
 }
 
-func kindNoun(kind string) string {
+// KindNoun is how messages call the phases that have the keys of a kind, as Key.Kind has it.
+func KindNoun(kind string) string {
 	switch kind {
 	case "agent":
 		return "a phase with an agent"

@@ -11,7 +11,10 @@ import (
 func (l *language) pipelines() {
 	l.pipeline = newSection("pipeline", "a pipeline",
 		text("extends", "the pipeline whose keys it has unless it says otherwise, such as builtin/plan-build-test", func(p *Pipeline) *Text { return &p.Extends }),
-		unbuilt[Pipeline]("patch", ShapeMap, "changes of single phases of the extended pipeline, by id"),
+		names("patch", "patch", "changes of single phases of the extended pipeline, by id, and new ones", func(d *decoder, v value, p *Pipeline) {
+			p.PatchSpan = v.at
+			p.Patch = mapOf(d, v, shortName, d.patch)
+		}),
 		text("description", "what it does, in one line", func(p *Pipeline) *Text { return &p.Description }),
 		names("params", "param", "values that a run may set with --set", func(d *decoder, v value, p *Pipeline) {
 			p.Params = mapOf(d, v, shortName, func(name Text, v value) Param {

@@ -66,9 +66,18 @@ func Keys() []Key {
 	return slices.Concat(
 		l.file.rows(), l.project.rows(), l.worktree.rows(), l.keep.rows(), l.command.rows(), l.envelope.rows(), l.field.rows(),
 		l.gate.rows(), l.agent.rows(), l.models.rows(), l.tools.rows(), l.turn.rows(),
-		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.phase.rows(), l.output.rows(),
+		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.phase.rows(), l.patch.own(), l.output.rows(),
 		l.test.rows(), l.entry.rows(), l.usage.rows(), l.expect.rows(),
 	)
+}
+
+// KeysOf returns the rows of all keys that a mapping of a section takes: for most its rows of the table, for a patch
+// those of a phase as well.
+func KeysOf(name string) []Key {
+	if name == "patch" {
+		return newLanguage().patch.rows()
+	}
+	return slices.DeleteFunc(Keys(), func(k Key) bool { return k.Where != name })
 }
 
 // section is the keys of one kind of mapping, which is decoded into a T.
@@ -97,6 +106,11 @@ func (s *section[T]) rows() []Key {
 		out[i] = k.Key
 	}
 	return out
+}
+
+// own are the rows that no other section has as well.
+func (s *section[T]) own() []Key {
+	return slices.DeleteFunc(s.rows(), func(k Key) bool { return k.Where != s.name })
 }
 
 func (s *section[T]) find(name string) *key[T] {

@@ -1,0 +1,198 @@
+package graph
+
+import (
+	"slices"
+
+	"foundry/diag"
+	"foundry/schema"
+)
+
+// This file applies a pipeline's patch to the phases of what it extends: of a phase that is there, the keys that
+// the patch has take the place of those that it had (maps merge, lists replace); a new one stands behind another.
+
+// kindKeys are the keys that say what a phase does, with the kind of keys that may stand beside each.
+var kindKeys = map[string]string{"agent": "agent", "run": "code", "command": "code", "builtin": "code", "ask": "ask", "call": "call"}
+
+// patch changes def's phases, which are those of the pipeline that p extends.
+func (c *Catalogue) patch(def *pipelineDef, p *schema.Pipeline) {
+	if len(p.Phases) > 0 {
+		def.list.Report(diag.WrongType, p.PatchSpan, "phases takes the place of all phases of %q, so there is nothing to patch", p.Extends.Value).
+			Hintf("keep one of phases and patch")
+		return
+	}
+	def.p.Phases = slices.Clone(def.p.Phases)
+	at := func(name string) int {
+		return slices.IndexFunc(def.p.Phases, func(ph schema.Phase) bool { return ph.ID.Value == name })
+	}
+	var added []*schema.Patch // the new ones, which may stand behind each other in any order
+	for i := range p.Patch {
+		x := &p.Patch[i]
+		switch j := at(x.Name.Value); {
+		case j >= 0 && x.After.Set:
+			def.list.Report(diag.UnknownKey, keySpan(x, "after"), "after says where a new phase stands, and %q has a phase %q", p.Extends.Value, x.Name.Value).
+				Hintf("remove after: a patch moves no phase; or give the new one another id").Notef(def.p.Phases[j].ID.Span(), "%q is defined here", x.Name.Value)
+		case j >= 0:
+			def.p.Phases[j] = patched(def.p.Phases[j], x)
+			strayKeys(&def.list, &def.p.Phases[j], x)
+		case x.After.Set:
+			if kindOfPhase(&x.Phase) == "" {
+				def.list.Report(diag.PhaseKind, x.Name.Span(), "phase %q does not say what to do", x.Name.Value).
+					Hintf("write agent, run, command, builtin, ask or call")
+			}
+			added = append(added, x)
+		default:
+			d := def.list.Report(diag.UnknownPhase, x.Name.Span(), "pipeline %q has no phase %q", p.Extends.Value, x.Name.Value)
+			if near := diag.Suggest(x.Name.Value, phaseNames(def.p.Phases)); near != "" {
+				d.Hintf("did you mean %q?", near)
+			} else {
+				d.Hintf("say where a new phase stands: after: PHASE")
+			}
+		}
+	}
+	for len(added) > 0 {
+		rest := slices.DeleteFunc(slices.Clone(added), func(x *schema.Patch) bool {
+			j := at(x.After.Value)
+			if j >= 0 {
+				def.p.Phases = slices.Insert(def.p.Phases, j+1, x.Phase)
+			}
+			return j >= 0
+		})
+		if len(rest) == len(added) {
+			break
+		}
+		added = rest
+	}
+	for _, x := range added {
+		known := phaseNames(def.p.Phases)
+		d := def.list.Report(diag.UnknownPhase, x.After.Span(), "phase %q is not defined", x.After.Value)
+		didYouMean(d, x.After.Value, known, "name a phase of "+p.Extends.Value)
+	}
+}
+
+func phaseNames(phases []schema.Phase) []string {
+	return names(func(p *schema.Phase) string { return p.ID.Value }, phases)
+}
+
+func keySpan(x *schema.Patch, key string) diag.Span {
+	for _, k := range x.Keys {
+		if k.Value == key {
+			return k.Span()
+		}
+	}
+	return x.Name.Span()
+}
+
+// patched lays a patch over a phase.
+func patched(base schema.Phase, x *schema.Patch) schema.Phase {
+	dropKind(&base, x)
+	out := x.Phase
+	out.ID, out.Span = base.ID, base.Span
+	for _, t := range []struct{ to, from *schema.Text }{
+		{&out.Description, &base.Description}, {&out.Hint, &base.Hint}, {&out.When, &base.When}, {&out.Dir, &base.Dir}, {&out.Commits, &base.Commits},
+		{&out.Agent, &base.Agent}, {&out.Envelope, &base.Envelope}, {&out.Model, &base.Model}, {&out.Command, &base.Command},
+		{&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask},
+	} {
+		inherit(t.to, *t.from)
+	}
+	for _, t := range []struct{ to, from *schema.Texts }{
+		{&out.Needs, &base.Needs}, {&out.Writes, &base.Writes}, {&out.Protect, &base.Protect}, {&out.Inputs, &base.Inputs},
+	} {
+		inheritList(t.to, *t.from)
+	}
+	if !out.Detour.Set {
+		out.Detour = base.Detour
+	}
+	if !out.Optional.Set {
+		out.Optional = base.Optional
+	}
+	if !out.Route.Set {
+		out.Route = base.Route
+	}
+	if out.Gates == nil {
+		out.Gates = base.Gates
+	}
+	if !out.Timeout.Set {
+		out.Timeout = base.Timeout
+	}
+	if !out.Prompt.Set() {
+		out.Prompt = base.Prompt
+	}
+	if !out.Retries.Set {
+		out.Retries = base.Retries
+	}
+	if !out.Run.Set() {
+		out.Run = base.Run
+	}
+	if !hasExitCodes(out.ExitCodes) {
+		out.ExitCodes = base.ExitCodes
+	}
+	out.Env = mergePairs(base.Env, out.Env)
+	out.Outputs = slices.Clone(base.Outputs)
+	for _, o := range x.Phase.Outputs {
+		i := slices.IndexFunc(out.Outputs, func(old schema.Output) bool { return old.Name.Value == o.Name.Value })
+		if i >= 0 {
+			out.Outputs[i] = o
+		} else {
+			out.Outputs = append(out.Outputs, o)
+		}
+	}
+	return out
+}
+
+// dropKind takes out of a phase what it does, and the keys that only made sense for that, when the patch says that
+// it does something else.
+func dropKind(base *schema.Phase, x *schema.Patch) {
+	now := ""
+	for _, k := range x.Keys {
+		if kindKeys[k.Value] != "" {
+			now = k.Value
+		}
+	}
+	if now == "" {
+		return
+	}
+	was := kindOfPhase(base)
+	base.Agent, base.Run, base.Command, base.Builtin, base.Ask = schema.Text{}, schema.Script{}, schema.Text{}, schema.Text{}, schema.Text{}
+	if kindKeys[was] != kindKeys[now] {
+		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
+	}
+	if kindKeys[was] != kindKeys[now] || was == "builtin" || now == "builtin" {
+		base.Message, base.ExitCodes, base.Outputs = schema.Text{}, schema.ExitCodes{}, nil
+	}
+}
+
+// kindOfPhase is the key that says what a phase does.
+func kindOfPhase(p *schema.Phase) string {
+	switch {
+	case p.Agent.Set:
+		return "agent"
+	case p.Run.Set():
+		return "run"
+	case p.Command.Set:
+		return "command"
+	case p.Builtin.Set:
+		return "builtin"
+	case p.Ask.Set:
+		return "ask"
+	}
+	return ""
+}
+
+// strayKeys reports keys of a patch that belong to another kind of phase than the one it changes. When the patch
+// says what the phase does, they were reported when it was read.
+func strayKeys(list *diag.List, ph *schema.Phase, x *schema.Patch) {
+	for _, k := range x.Keys {
+		if kindKeys[k.Value] != "" {
+			return
+		}
+	}
+	kind := kindKeys[kindOfPhase(ph)]
+	rows := schema.KeysOf("phase")
+	for _, k := range x.Keys {
+		i := slices.IndexFunc(rows, func(row schema.Key) bool { return row.Name == k.Value })
+		if i >= 0 && rows[i].Built && rows[i].Kind != "" && rows[i].Kind != kind {
+			list.Report(diag.UnknownKey, k.Span(), "%q belongs to %s, and phase %q is none", k.Value, schema.KindNoun(rows[i].Kind), ph.ID.Value).
+				Hintf("remove it").Notef(ph.ID.Span(), "the phase is defined here")
+		}
+	}
+}
