@@ -24,6 +24,7 @@ func (c *compiler) boundaries() {
 	for _, name := range c.cat.named {
 		shared = append(shared, glob.Rule{Glob: literalGlob(name), Why: "the pipeline's own files"})
 	}
+	c.g.Protect = shared[:len(shared):len(shared)]
 	for i := range c.g.Phases {
 		ph, src := &c.g.Phases[i], c.src[i]
 		checkGlobs(&c.list, src.Writes)

@@ -58,6 +58,8 @@ type Graph struct {
 	Project   Project
 	Limits    Limits
 
+	Protect []glob.Rule // what no phase may write, whatever it says itself
+
 	Phases   []Phase
 	Rules    []Rule
 	Agents   []Agent

@@ -3,9 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	"foundry/glob"
 	"foundry/graph"
 	"foundry/internal/workspace"
 	"foundry/runner"
@@ -15,7 +13,7 @@ import (
 
 // snapshot keeps the workspace as it is. The start of a phase is remembered for its boundary.
 func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	snap, err := d.look(ctx, c, send)
+	snap, err := d.look(ctx, send)
 	e := d.named(c, runner.SnapshotTaken)
 	if err != nil {
 		send(failed(c, e.Phase, fmt.Errorf("taking a snapshot of the workspace: %w", err)))
@@ -29,51 +27,6 @@ func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command,
 		d.remember(c, snap)
 	}
 	send(e)
-}
-
-// look takes a snapshot and, with it, catches up on commands that ran since the last one without a boundary of
-// their own: what they changed is said, and what nobody may write is put back.
-func (d *driver) look(ctx context.Context, c runner.Command, send func(...runner.Event)) (workspace.Snapshot, error) {
-	d.snapMu.Lock()
-	last, since := d.last, d.since
-	d.snapMu.Unlock()
-	if last == nil || len(since) == 0 {
-		snap, err := d.Tree.Snapshot(ctx)
-		if err == nil {
-			d.seen(snap)
-		}
-		return snap, err
-	}
-	var bounds glob.Boundary
-	for _, p := range since {
-		bounds.Protect = append(bounds.Protect, d.Graph.Phases[p].Boundary.Protect...)
-	}
-	got, err := d.Tree.Enforce(ctx, *last, bounds, true)
-	if err != nil {
-		return got.End, err
-	}
-	d.seen(got.End)
-	name := d.Graph.Phases[since[len(since)-1]].Name
-	for _, v := range got.Violations {
-		send(runner.Event{Kind: runner.Warned, Phase: name, Text: fmt.Sprintf("%q was %s: %s; undone: %t", v.Path, v.Change, v.Reason, v.Undone)})
-	}
-	var tracked []string
-	for _, ch := range got.Changes {
-		if ch.Kind != workspace.Created {
-			tracked = append(tracked, ch.Path)
-		}
-	}
-	if len(tracked) > 0 {
-		send(runner.Event{Kind: runner.Warned, Phase: name, Changed: tracked, Text: fmt.Sprintf("undeclared-write: %s changed %s without declaring `writes`", name, strings.Join(tracked, ", "))})
-	}
-	return got.End, nil
-}
-
-// seen notes the newest snapshot: nothing has run since.
-func (d *driver) seen(s workspace.Snapshot) {
-	d.snapMu.Lock()
-	defer d.snapMu.Unlock()
-	d.last, d.since = &s, nil
 }
 
 func (d *driver) remember(c runner.Command, s workspace.Snapshot) {
@@ -125,7 +78,7 @@ func (d *driver) boundary(ctx context.Context, c runner.Command, send func(...ru
 	e.Tree, e.Ref, e.Changed = got.End.Tree, got.End.Ref, changedPaths(got.Changes)
 	d.seen(got.End)
 	d.snapMu.Lock()
-	d.ends[visitKey{c.ID.Phase, c.ID.Visit}] = got.End.Tree
+	d.ends[visitKey{c.ID.Phase, c.ID.Visit}] = got.End
 	d.snapMu.Unlock()
 	for _, note := range got.Notes {
 		w := d.named(c, runner.Warned)

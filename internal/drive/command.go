@@ -51,9 +51,9 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 	case graph.Commit:
 		e.Result, e.Commit = d.gitCommit(ctx, start.Message)
 	default:
-		d.snapMu.Lock()
-		d.since = append(d.since, c.ID.Phase)
-		d.snapMu.Unlock()
+		if err = d.begins(ctx, ph.Name, ph.Name, ph.Boundary.Protect); err != nil {
+			break
+		}
 		var logFile string
 		e.Result, logFile, err = d.launch(ctx, start, ph.Script.Label, fileName(ph.Name, c.ID.Visit, ".log"), ph.Timeout)
 		e.File = logFile
@@ -134,6 +134,9 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 		when = "before"
 	}
 	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s))
+	if err == nil {
+		err = d.begins(ctx, "", "criterion "+cr.Name, d.Graph.Protect)
+	}
 	if err == nil {
 		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, "criteria."+cr.Name+"."+when+".log", cr.Command.Timeout)
 	}

@@ -72,9 +72,9 @@ type driver struct {
 	sessions  map[int]harness.Session
 	sessionMu sync.Mutex
 	snaps     map[visitKey]workspace.Snapshot
-	ends      map[visitKey]string // the tree after a visit\'s boundary was checked
-	last      *workspace.Snapshot // the newest; what ran since without a snapshot of its own is in since
-	since     []graph.PhaseID
+	ends      map[visitKey]workspace.Snapshot // after a visit's boundary was checked
+	last      *workspace.Snapshot             // the newest; what ran since without a snapshot of its own is in since
+	since     []unbounded
 	snapMu    sync.Mutex
 	busy      time.Duration // time with something running, before busyFrom
 	busyFrom  time.Time
@@ -102,7 +102,7 @@ type report struct {
 // was running has been stopped, and nothing was concluded from it.
 func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, first ...runner.Event) (end Ending, err error) {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]string{}}
+		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}}
 	d.busy, d.granted = spent(c.Record.Events())
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -111,6 +111,9 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		err = d.close(err)
 	}()
 	if err := d.append(missing...); err != nil {
+		return Ending{}, err
+	}
+	if err := d.recall(work); err != nil {
 		return Ending{}, err
 	}
 	for _, e := range first {

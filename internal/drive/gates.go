@@ -3,8 +3,10 @@ package drive
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"foundry/gates"
+	"foundry/glob"
 	"foundry/graph"
 	"foundry/internal/workspace"
 	"foundry/runner"
@@ -30,6 +32,9 @@ func (d *driver) gates(ctx context.Context, s runner.State, c runner.Command, se
 		}
 		e := d.named(c, runner.GateChecked)
 		e.Gate, e.Outcome, e.Checks = gate.Spec.Name, verdict.Outcome.String(), verdict.Checks
+		if i == len(ph.Gates)-1 && !look.tidy(send) {
+			return // the last word lets the run go on
+		}
 		send(e)
 	}
 }
@@ -43,6 +48,8 @@ type looker struct {
 	state   runner.State
 	changes *[]gates.Change
 	earlier *[]gates.Change
+	ran     []string            // commands of gates
+	before  *workspace.Snapshot // the workspace as they found it
 }
 
 func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
@@ -129,6 +136,14 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.before == nil {
+		end, err := d.endSnapshot(l.ctx, l.command)
+		if err != nil {
+			return nil, err
+		}
+		l.before = &end
+	}
+	l.ran = append(l.ran, gate.Command.Script.Label)
 	id := l.command.ID
 	log := fileName(l.phase.Name, id.Visit, fmt.Sprintf(".%d.gate%d.log", id.Attempt, i+1))
 	r, _, err := d.launch(l.ctx, st, gate.Command.Script.Label, log, gate.Command.Timeout)
@@ -138,14 +153,61 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	return &gates.Run{Exit: r.Exit, Passed: passes(gate.Command, r), Output: r.Output, Millis: r.Millis, TimedOut: r.Timeout}, nil
 }
 
+// tidy puts back what the commands of gates changed: what is judged is what the phase left, and nothing that a
+// gate did is held against the phase, or lands with its work. In the checkout nothing is ever put back. It says
+// whether the run can go on.
+func (l *looker) tidy(send func(...runner.Event)) bool {
+	if l.before == nil || !l.d.Tree.Isolated() {
+		return true
+	}
+	d := l.d
+	got, err := d.Tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: l.phase.Boundary.Protect, Writes: []glob.Layer{{}}}, false)
+	if err != nil {
+		if l.ctx.Err() == nil {
+			send(failed(l.command, l.phase.Name, fmt.Errorf("putting back what the gates of %s changed: %w", l.phase.Name, err)))
+		}
+		return false
+	}
+	if len(got.Violations) == 0 {
+		return true
+	}
+	d.seen(got.End)
+	e := d.named(l.command, runner.Warned)
+	what := "was put back"
+	for _, v := range got.Violations {
+		e.Changed = append(e.Changed, v.Path)
+		if !v.Undone {
+			what = "could not be put back"
+		}
+	}
+	e.Ref = got.Before.Ref
+	e.Text = fmt.Sprintf("a gate's command (%s) changed %s, which %s", strings.Join(l.ran, "; "), strings.Join(e.Changed, ", "), what)
+	send(e)
+	return true
+}
+
 // endOf is the tree after the visit's boundary was checked.
 func (d *driver) endOf(ctx context.Context, c runner.Command) (string, error) {
+	s, err := d.endSnapshot(ctx, c)
+	return s.Tree, err
+}
+
+// endSnapshot is the snapshot after the visit's boundary was checked: remembered, or found in the log.
+func (d *driver) endSnapshot(ctx context.Context, c runner.Command) (workspace.Snapshot, error) {
 	d.snapMu.Lock()
-	tree, ok := d.ends[visitKey{c.ID.Phase, c.ID.Visit}]
+	end, ok := d.ends[visitKey{c.ID.Phase, c.ID.Visit}]
 	d.snapMu.Unlock()
 	if ok {
-		return tree, nil
+		return end, nil
 	}
-	now, err := d.Tree.Snapshot(ctx)
-	return now.Tree, err
+	name, ref := d.Graph.Phases[c.ID.Phase].Name, ""
+	for _, e := range d.Record.Events() {
+		if e.Kind == runner.BoundaryChecked && e.Phase == name && e.Visit == c.ID.Visit {
+			ref = e.Ref
+		}
+	}
+	if ref == "" {
+		return d.Tree.Snapshot(ctx)
+	}
+	return d.Tree.Reload(ctx, ref)
 }

@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"foundry/graph"
 	"foundry/runner"
@@ -27,7 +28,7 @@ func (d *driver) putBack(ctx context.Context) error {
 	v := d.state.View()
 	cut := false
 	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
-		if c.ID.Kind != runner.SendTurn && c.ID.Kind != runner.StartCommand {
+		if c.ID.Kind != runner.SendTurn && c.ID.Kind != runner.StartCommand && c.ID.Kind != runner.JudgeGates {
 			continue
 		}
 		cut = true
@@ -65,8 +66,9 @@ func (d *driver) interrupted() runner.State {
 	return s
 }
 
-// undoUnfinished keeps what a cut-off turn or command had changed, and goes back to the newest snapshot of
-// its visit. A phase without one is left as it is: nobody bounds it.
+// undoUnfinished keeps what a cut-off turn, command or gate had changed, and goes back to the newest snapshot of
+// its visit. A command without one goes back to the newest of the run when nothing else ran since; else what it
+// changed cannot be told from what others did, and stays.
 func (d *driver) undoUnfinished(ctx context.Context, c runner.Command) error {
 	name := d.Graph.Phases[c.ID.Phase].Name
 	ref := ""
@@ -74,6 +76,9 @@ func (d *driver) undoUnfinished(ctx context.Context, c runner.Command) error {
 		if e.Phase == name && e.Visit == c.ID.Visit && e.Ref != "" && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked) {
 			ref = e.Ref
 		}
+	}
+	if ref == "" && d.last != nil && !slices.ContainsFunc(d.since, func(u unbounded) bool { return u.phase != name }) {
+		ref = d.last.Ref
 	}
 	if ref == "" {
 		return nil
@@ -96,5 +101,6 @@ func (d *driver) undoUnfinished(ctx context.Context, c runner.Command) error {
 	if err := d.Tree.Restore(ctx, to); err != nil {
 		return fmt.Errorf("going back to before %s: %w", name, err)
 	}
+	d.seen(to)
 	return nil
 }

@@ -1,0 +1,139 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"foundry/glob"
+	"foundry/graph"
+	"foundry/internal/workspace"
+	"foundry/runner"
+)
+
+// This file bounds the programs whose phase has no boundary of its own: commands without `writes`, criteria,
+// and the commands of gates. A snapshot before and after each would cost more than most of them; so the next
+// snapshot that somebody reads catches up with all that ran since the one before.
+
+// unbounded is a program that ran, or began to, since the newest snapshot.
+type unbounded struct {
+	phase   string // "" for a criterion
+	name    string // as a warning names it
+	protect []glob.Rule
+}
+
+// begins notes that a program without a boundary is about to run. There is a snapshot from before it, if need
+// be one made for it.
+func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.Rule) error {
+	d.snapMu.Lock()
+	none := d.last == nil
+	d.snapMu.Unlock()
+	if none {
+		snap, err := d.Tree.Snapshot(ctx)
+		if err != nil {
+			return fmt.Errorf("taking a snapshot of the workspace: %w", err)
+		}
+		d.seen(snap)
+	}
+	d.snapMu.Lock()
+	defer d.snapMu.Unlock()
+	d.since = append(d.since, unbounded{phase, name, protect})
+	return nil
+}
+
+// seen notes the newest snapshot: nothing has run since.
+func (d *driver) seen(s workspace.Snapshot) {
+	d.snapMu.Lock()
+	defer d.snapMu.Unlock()
+	d.last, d.since = &s, nil
+}
+
+// look takes a snapshot and, with it, catches up on programs that ran since the last one without a boundary of
+// their own: what they changed is said, and what nobody may write is put back.
+func (d *driver) look(ctx context.Context, send func(...runner.Event)) (workspace.Snapshot, error) {
+	d.snapMu.Lock()
+	last, since := d.last, d.since
+	d.snapMu.Unlock()
+	if last == nil || len(since) == 0 {
+		snap, err := d.Tree.Snapshot(ctx)
+		if err == nil {
+			d.seen(snap)
+		}
+		return snap, err
+	}
+	var bounds glob.Boundary
+	for _, u := range since {
+		bounds.Protect = append(bounds.Protect, u.protect...)
+	}
+	got, err := d.Tree.Enforce(ctx, *last, bounds, true)
+	if err != nil {
+		return got.End, err
+	}
+	d.seen(got.End)
+	by := since[len(since)-1]
+	for _, v := range got.Violations {
+		send(runner.Event{Kind: runner.Warned, Phase: by.phase, Text: fmt.Sprintf("%q was %s: %s; undone: %t", v.Path, v.Change, v.Reason, v.Undone)})
+	}
+	var tracked []string
+	for _, ch := range got.Changes {
+		if ch.Kind != workspace.Created {
+			tracked = append(tracked, ch.Path)
+		}
+	}
+	if len(tracked) > 0 {
+		send(runner.Event{Kind: runner.Warned, Phase: by.phase, Changed: tracked, Text: fmt.Sprintf("undeclared-write: %s changed %s without declaring `writes`", by.name, strings.Join(tracked, ", "))})
+	}
+	return got.End, nil
+}
+
+// recall finds, from the log of an earlier process, the newest snapshot and what ran since. A snapshot that was
+// made for a program alone is in no event; it is the run's first.
+func (d *driver) recall(ctx context.Context) error {
+	if d.Tree == nil || d.Graph.Isolation == graph.Checkout {
+		return nil
+	}
+	starts := map[string]string{}
+	ref := ""
+	var since []unbounded
+	for _, e := range d.Record.Events() {
+		key := fileName(e.Phase, e.Visit, "")
+		switch e.Kind {
+		case runner.SnapshotTaken, runner.BoundaryChecked:
+			if e.Ref == "" {
+				continue
+			}
+			ref, since = e.Ref, nil
+			if e.Purpose == runner.ForStart.String() {
+				starts[key] = e.Ref
+			}
+		case runner.UndoDone:
+			if starts[key] != "" {
+				ref, since = starts[key], nil
+			}
+		case runner.PhaseStarted:
+			if id, ok := d.Graph.Lookup(e.Phase); ok && d.Graph.Phases[id].Kind == graph.Code {
+				since = append(since, unbounded{e.Phase, e.Phase, d.Graph.Phases[id].Boundary.Protect})
+			}
+		case runner.CriterionDone:
+			since = append(since, unbounded{"", "criterion " + e.Criterion, d.Graph.Protect})
+		}
+	}
+	if len(since) == 0 {
+		return nil
+	}
+	none := ref == ""
+	if none {
+		ref = "1"
+	}
+	s, err := d.Tree.Reload(ctx, ref)
+	if err != nil && none {
+		return nil // it was cut off before that snapshot, and so before the program
+	}
+	if err != nil {
+		return fmt.Errorf("finding the newest snapshot of the run: %w", err)
+	}
+	d.snapMu.Lock()
+	defer d.snapMu.Unlock()
+	d.last, d.since = &s, since
+	return nil
+}
