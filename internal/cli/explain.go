@@ -11,16 +11,18 @@ import (
 	"foundry/docs"
 	"foundry/gates"
 	"foundry/graph"
+	"foundry/internal/report"
 )
 
 func explainVerb(s *session) verb {
 	return verb{
 		Command: &cli.Command{
 			Name:      "explain",
-			Usage:     "a lint rule, a gate, a pipeline or an agent",
-			ArgsUsage: "NAME",
+			Usage:     "a lint rule, a gate, a pipeline, an agent, or a phase of a run",
+			ArgsUsage: "NAME | RUN PHASE",
 			Description: `Says what a name means: a lint rule (with a bad and a good example), a gate (with its arguments), a pipeline or an agent
-(with its definition, whether it is in your file or ships). A name that means several things is explained for each.`,
+(with its definition, whether it is in your file or ships). A name that means several things is explained for each.
+With RUN and PHASE it says why that phase was entered, or was not, and where the run went from there.`,
 			Action: s.explain,
 		},
 		exits:    []Exit{Failed},
@@ -30,13 +32,17 @@ func explainVerb(s *session) verb {
 			{"foundry explain diff_matches_claims", "a gate"},
 			{"foundry explain plan-build-test", "a pipeline that ships"},
 			{"foundry explain reviewer", "an agent, with its prompts"},
+			{"foundry explain last build@2", "why a phase of the newest run was entered a second time"},
 		},
 	}
 }
 
 func (s *session) explain(c *cli.Context) error {
-	if err := atMost(c, 1); err != nil {
+	if err := atMost(c, 2); err != nil {
 		return err
+	}
+	if c.NArg() == 2 {
+		return s.explainPhase(c.Args().Get(0), c.Args().Get(1))
 	}
 	name := c.Args().First()
 	if name == "" {
@@ -64,6 +70,23 @@ func (s *session) explain(c *cli.Context) error {
 		return s.nothingToExplain(name)
 	}
 	return s.print(strings.Join(parts, "\n"))
+}
+
+// explainPhase says why a phase of a run was entered.
+func (s *session) explainPhase(run, phase string) error {
+	name, visit, err := report.PhaseArg(phase)
+	if err != nil {
+		return &problem{exit: Usage, err: err}
+	}
+	id, events, err := s.recordsOnly().readRun(run)
+	if err != nil {
+		return err
+	}
+	text, err := report.TraceOf(id, events).Why(name, visit, s.style())
+	if err != nil {
+		return (&problem{exit: Usage, err: err}).hintf("`foundry show %s` lists its phases", id)
+	}
+	return s.print(text)
 }
 
 func explainRule(r diag.RuleInfo) string {
