@@ -54,7 +54,6 @@ type junit struct {
 	rooted bool
 	said   int // failures and errors that the root counts
 	test   *failure
-	line   string
 	failed bool
 	skip   bool
 	in     string // failure or error, while its text is read

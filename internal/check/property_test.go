@@ -101,8 +101,7 @@ func tryCompile(text string) *graph.Graph {
 // fate answers commands as a function of the phase and its visit alone, so that the same run can be played
 // in any order.
 type fate struct {
-	seed  []int
-	asked map[string]int
+	seed []int
 }
 
 func (f *fate) roll(name string, visit, turn int) int {

@@ -23,7 +23,6 @@ type scanner struct {
 	dirs    map[string]*dirState // by path; the root is ""
 	tracked map[string]bool      // directories that have entries in the last tree
 	ignored map[string]bool      // answers of git about directories without entries
-	begun   int64                // when the last scan began
 }
 
 // dirState is what was found in one directory.
