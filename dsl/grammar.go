@@ -52,10 +52,10 @@ type quoteNode struct {
 	Text string `parser:"@String"`
 }
 
-// exprNode keeps the tokens of an expression: the parser has no use for what is between them.
+// exprNode keeps the tokens of an expression. Nothing else is captured; the second field is there for its tag.
 type exprNode struct {
 	Tokens []lexer.Token
-	Text   []string `parser:"@( Text | String )+"`
+	Parts  struct{} `parser:"( Text | String )+"`
 }
 
 // grammar builds the parser on first use: it costs about as much as parsing a few rules, which a command
