@@ -117,7 +117,7 @@ func (s Spec) Probe(claims []Claim, _ map[string]any) Probe {
 		return Probe{Changes: true}
 	case MaxDiff:
 		return Probe{Changes: true, Sizes: true}
-	case VerdictConsistent, Check_:
+	case VerdictConsistent, Expression:
 	}
 	return Probe{}
 }

@@ -20,7 +20,7 @@ const (
 	TestsRan
 	TestsUntouched
 	MaxDiff
-	Check_ // an expression holds; judged where expressions can be evaluated, not by Judge
+	Expression // an expression holds; judged where expressions can be evaluated, not by Judge
 )
 
 // String is the name by which the language knows the kind.
@@ -110,7 +110,7 @@ var table = [...]Info{
 	{Name: "max_diff", Kind: MaxDiff,
 		Args:    []Arg{{Name: "files", Type: Count}, {Name: "lines", Type: Count}, {Name: "deleted", Type: Count}},
 		Summary: "files, changed lines and deleted files stay within the numbers"},
-	{Name: "check", Kind: Check_, Short: "expr",
+	{Name: "check", Kind: Expression, Short: "expr",
 		Args:    []Arg{{Name: "expr", Type: Expr, Required: true}},
 		Summary: "an expression holds"},
 }

@@ -59,7 +59,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: the bare value stands for %q, which is no argument", row.Name, row.Short)
 		}
 	}
-	for k := ArtifactsExist; k <= Check_; k++ {
+	for k := ArtifactsExist; k <= Expression; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d is not in the table", k)
 		}
@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 func TestUnknownKindFails(t *testing.T) {
 	t.Parallel()
 	judge(t, Spec{}, Evidence{}, want{Failed, `no gate: a gate of kind "invalid" cannot be judged here`})
-	judge(t, Spec{Kind: Check_}, Evidence{}, want{Failed, `no gate: a gate of kind "check" cannot be judged here`})
+	judge(t, Spec{Kind: Expression}, Evidence{}, want{Failed, `no gate: a gate of kind "check" cannot be judged here`})
 }
 
 func TestConclude(t *testing.T) {
@@ -311,7 +311,7 @@ func TestProbe(t *testing.T) {
 		TestsUntouched:    {Changes: true},
 		MaxDiff:           {Changes: true, Sizes: true},
 		VerdictConsistent: {},
-		Check_:            {},
+		Expression:            {},
 	} {
 		if got := (Spec{Kind: kind}).Probe(claims, nil); !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, want %+v", kind, got, want)

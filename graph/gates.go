@@ -189,7 +189,7 @@ func usage(info gates.Info) string {
 		return "{tests_ran: {report: junit, file: report.xml}}"
 	case gates.MaxDiff:
 		return "{max_diff: {files: 20, lines: 400}}"
-	case gates.Check_:
+	case gates.Expression:
 		return "{check: {expr: len(changed) <= 5}}"
 	case gates.ArtifactsExist:
 		return "{artifacts_exist: {may_exist: true}}"
@@ -284,7 +284,7 @@ func (c *compiler) phaseGates(ph *Phase, src *schema.Phase) {
 			}
 			gate.Spec.Label = gate.Command.Script.Label
 			c.commandReads(ph.ID, gate.Command)
-		case gates.Check_:
+		case gates.Expression:
 			t, _ := dataText(args["expr"])
 			gate.Cond = c.cond(t.Frag, c.endedScope(ph), boolType)
 			if gate.Cond == nil {

@@ -183,7 +183,7 @@ func (c *compiler) loneGate(entry *schema.Gate) {
 	switch spec.Kind {
 	case gates.CommandPasses:
 		c.gateCommand(args["command"], entry)
-	case gates.Check_:
+	case gates.Expression:
 		any := []dsl.Var{}
 		for _, name := range []string{"status", "reason", "exit", "output", "outputs", "envelope", "changed", "violations", "answer", "attempt", "visit"} {
 			any = append(any, dsl.Var{Name: name, Type: anyType})

@@ -41,7 +41,7 @@ func (w *World) gates(g *graph.Graph, s runner.State, c runner.Command, e runner
 // visible says whether the gate has something to look at.
 func (w *World) visible(v *visit, gate graph.Gate) bool {
 	switch gate.Spec.Kind {
-	case gates.Check_, gates.VerdictConsistent:
+	case gates.Expression, gates.VerdictConsistent:
 		return true
 	case gates.ArtifactsExist, gates.FilesNonEmpty, gates.JSONParses:
 		return v.files
