@@ -41,6 +41,7 @@ type committing struct {
 
 func (t *Tree) commitAll(ctx context.Context, c committing) (sha string, nothing bool, err error) {
 	t.dropLock("index.lock")
+	t.dropHeadLocks()
 	old, branch, err := t.git.head(ctx)
 	if err != nil && !errors.Is(err, ErrNoCommits) {
 		return "", false, err

@@ -101,7 +101,7 @@ func (t *Tree) putBackHead(ctx context.Context, was Snapshot, ops []string) erro
 			return err
 		}
 	}
-	t.dropLock("HEAD.lock")
+	t.dropHeadLocks()
 	if was.Branch == "" {
 		if err := t.git.write(ctx, "update-ref", "--no-deref", "-m", "foundry: put back", "HEAD", was.Head); err != nil {
 			return err
@@ -121,6 +121,14 @@ func (t *Tree) putBackHead(ctx context.Context, was Snapshot, ops []string) erro
 // and nobody else works there.
 func (t *Tree) dropLock(name string) bool {
 	return !t.checkout && os.Remove(filepath.Join(t.admin, name)) == nil
+}
+
+// dropHeadLocks removes the locks of HEAD and of the run's own branch.
+func (t *Tree) dropHeadLocks() {
+	t.dropLock("HEAD.lock")
+	if !t.checkout && t.branch != "" {
+		os.Remove(filepath.Join(t.repo.common, filepath.FromSlash(t.branch)+".lock"))
+	}
 }
 
 // putBackIndex makes the real index what it was at a snapshot.

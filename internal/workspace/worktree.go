@@ -172,8 +172,21 @@ func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch string) (*Tr
 		return nil, err
 	}
 	t.trees = newTrees(t.shadow.git, r.format)
+	r.dropSnapshotLocks(run)
 	t.next, err = r.nextSnapshot(ctx, run)
 	return t, err
+}
+
+// dropSnapshotLocks removes the locks that a git which was killed left among the run's own refs. Nobody but the
+// process that has the run writes there.
+func (r *Repo) dropSnapshotLocks(run string) {
+	dir := filepath.Join(r.common, filepath.FromSlash(refOf(run, "")))
+	loose, _ := os.ReadDir(dir) // there are none before the first snapshot
+	for _, f := range loose {
+		if strings.HasSuffix(f.Name(), ".lock") {
+			os.Remove(filepath.Join(dir, f.Name()))
+		}
+	}
 }
 
 // nextSnapshot returns the first number that no snapshot of the run has.
