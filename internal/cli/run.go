@@ -87,6 +87,11 @@ func (s *session) drive(d driving) error {
 		return failure(fmt.Errorf("start the guard that ends a run's processes should foundry be killed: %w", err))
 	}
 	defer guard.Close()
+	forget, err := process.AdoptOrphans()
+	if err != nil {
+		return failure(err)
+	}
+	defer forget()
 	if stop, err := process.AdoptOrphans(); err == nil { // where it cannot be had, the guard and the tokens remain
 		defer stop()
 	}

@@ -132,13 +132,11 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		stop()
 		d.drain()
 		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: context.Cause(ctx).Error()})
-		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.Record.Sync())
+		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.endLeft(), d.Record.Sync())
 	}
-	if d.ended {
-		// A run is not over while one of its processes lives.
-		if err := d.endLeft(); err != nil {
-			return Ending{View: d.state.View()}, err
-		}
+	// A run does not rest while one of its processes lives.
+	if err := d.endLeft(); err != nil {
+		return Ending{View: d.state.View()}, err
 	}
 	return Ending{View: d.state.View(), Parked: d.parked}, d.Record.Sync()
 }

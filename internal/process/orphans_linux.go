@@ -6,18 +6,20 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that nothing a run
 // started can get out of sight, and takes the status of those that end, so that none stays as a zombie. It
-// returns what undoes it. Children of this process that were not started by this package are safe as long as
-// they are in its session.
+// returns what undoes it. Children that this process already has are nobody's orphans, and those that are not
+// started by this package are safe as long as they are in its session.
 func AdoptOrphans() (stop func(), err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become the parent of orphans: %w", err)
 	}
+	keepChildren()
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
 	done := make(chan struct{})
@@ -26,7 +28,13 @@ func AdoptOrphans() (stop func(), err error) {
 		for {
 			select {
 			case <-died:
-				reapOrphans()
+				// Every program that ends sends the signal. A look at all processes is not worth it each time.
+				select {
+				case <-time.After(reapTime):
+					reapOrphans()
+				case <-done:
+					return
+				}
 			case <-done:
 				return
 			}
@@ -39,6 +47,22 @@ func AdoptOrphans() (stop func(), err error) {
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 		reapOrphans()
 	}), nil
+}
+
+// reapTime is how long a dead orphan may stay a zombie.
+const reapTime = time.Second
+
+// keepChildren notes the children that there are as no orphans: whoever was this process before it became
+// Foundry has started them.
+func keepChildren() {
+	self := os.Getpid()
+	for _, pid := range pids() {
+		if s, ok := readStat(pid); ok && s.ppid == self {
+			owned.Lock()
+			owned.pids[pid] = true
+			owned.Unlock()
+		}
+	}
 }
 
 // reapOrphans takes the status of dead children that came from other sessions and that nobody waits for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,6 +115,8 @@ func (r *running) leftovers() {
 	}
 	r.drained(drainTime)
 	left := append(r.group.members(), r.strays()...)
+	slices.Sort(left)
+	left = slices.Compact(left) // one that stayed in the group is found both ways
 	if len(left) == 0 && r.group.empty() {
 		return
 	}

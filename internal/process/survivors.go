@@ -1,6 +1,9 @@
 package process
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RunToken is the environment variable that every process of a run carries; its value is the run's id.
 const RunToken = "FOUNDRY_RUN_ID"
@@ -14,20 +17,32 @@ func Survivors(run string) []int {
 	return withToken(RunToken, run)
 }
 
-// EndSurvivors ends all processes of a run: TERM, the grace, KILL until none is left or two seconds have
-// passed. It returns the descriptions of those it found.
+// EndSurvivors ends all processes of a run, and those that were given to this process (see AdoptOrphans), which
+// may have dropped their environment: TERM, the grace, KILL until none is left or two seconds have passed. It
+// returns the descriptions of those it found.
 func EndSurvivors(run string, grace time.Duration) (found []string) {
-	pids := Survivors(run)
+	pids := left(run)
 	for _, pid := range pids {
 		found = append(found, describe(pid))
 	}
 	End(pids, false)
-	for deadline := time.Now().Add(grace); len(pids) > 0 && time.Now().Before(deadline); pids = Survivors(run) {
+	for deadline := time.Now().Add(grace); len(pids) > 0 && time.Now().Before(deadline); pids = left(run) {
 		time.Sleep(pollTime)
 	}
-	for deadline := time.Now().Add(closeTime); len(pids) > 0 && time.Now().Before(deadline); pids = Survivors(run) {
+	for deadline := time.Now().Add(closeTime); len(pids) > 0 && time.Now().Before(deadline); pids = left(run) {
 		End(pids, true)
 		time.Sleep(pollTime)
 	}
 	return found
+}
+
+// left lists each process that EndSurvivors is for once.
+func left(run string) []int {
+	pids := Survivors(run)
+	for _, pid := range Orphans() {
+		if !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
