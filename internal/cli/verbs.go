@@ -16,6 +16,7 @@ func verbMakers() []verbMaker {
 		{"init", initVerb},
 		{"up", upVerb},
 		{"lint", lintVerb},
+		{"fmt", fmtVerb},
 		{"test", testVerb},
 		{"graph", graphVerb},
 		{"ls", lsVerb},
