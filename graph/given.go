@@ -1,6 +1,11 @@
 package graph
 
-import "foundry/schema"
+import (
+	"slices"
+
+	"foundry/diag"
+	"foundry/schema"
+)
 
 // This file lends the text forms of values to those who make up what a run is given.
 
@@ -10,3 +15,46 @@ func ReplyText(d schema.Data) string { return reply(d) }
 // ParamText is the text form of a param's value as a file gives it; false when it is of another type than the
 // param.
 func (p *Param) ParamText(d schema.Data) (string, bool) { return paramText(p.Type, d) }
+
+// Scripted is the graph with the agents of its phases replaced by what a test gives for them, in the form that
+// tests have: replies with the files that are written before them. What tests give beyond that (changes, gates,
+// commands, answers) belongs to a made-up world and is left out: in a run those are real. A phase with an agent
+// for which nothing is given is a finding, since it would reach a real agent.
+func (g *Graph) Scripted(given []schema.Entries, at diag.Span) (*Graph, diag.List) {
+	var found diag.List
+	out := *g
+	out.Phases, out.Agents = slices.Clone(g.Phases), slices.Clone(g.Agents)
+	for i := range out.Phases {
+		ph := &out.Phases[i]
+		if ph.Kind != AgentWork {
+			continue
+		}
+		n := slices.IndexFunc(given, func(e schema.Entries) bool { return e.Name.Value == ph.Name })
+		if n < 0 {
+			found.Report(diag.MissingKey, at, "nothing is given for phase %q, which has an agent", ph.Name).
+				Hintf("add %s: [{reply: …}] to given", ph.Name)
+			continue
+		}
+		agent := out.Agents[ph.Agent]
+		agent.Name += "." + ph.Name // one session a phase, as the entries are
+		agent.Harness, agent.Argv, agent.Fallback, agent.Script = "script", nil, nil, nil
+		for _, e := range given[n].List {
+			if e.Stop.Set {
+				found.Report(diag.NotBuilt, e.Stop.Span(), "a turn that ends with %q cannot be played in a run", e.Stop.Value).
+					Hintf("give a reply; `foundry test` plays such turns")
+				continue
+			}
+			turn := ScriptTurn{Reply: ReplyText(e.Reply)}
+			for _, f := range e.Files {
+				turn.Files = append(turn.Files, ScriptFile{Path: f.Path.Value, Text: f.Text.Value, Delete: f.Delete})
+			}
+			agent.Script = append(agent.Script, turn)
+			for e.Repeat.Value && len(agent.Script) < g.Bound.Turns {
+				agent.Script = append(agent.Script, turn)
+			}
+		}
+		ph.Agent = len(out.Agents)
+		out.Agents = append(out.Agents, agent)
+	}
+	return &out, found
+}

@@ -74,10 +74,10 @@ func (s *session) detachedArgs(c *cli.Context, id string) []string {
 	if s.file != "" {
 		args = append(args, "--file", s.path(s.file))
 	}
-	for _, name := range []string{"request", "request-file", "base", "from", "until"} {
+	for _, name := range []string{"request", "request-file", "agents", "base", "from", "until"} {
 		if c.IsSet(name) {
 			value := c.String(name)
-			if name == "request-file" {
+			if name == "request-file" || name == "agents" {
 				value = s.path(value)
 			}
 			args = append(args, "--"+name, value)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"foundry/builtins"
 	"foundry/diag"
@@ -37,6 +38,7 @@ type project struct {
 	names    *graph.Catalogue
 	ships    *schema.Document    // what ships, decoded
 	used     map[string]string   // the texts that were read for it, by path, for the record of a run
+	agents   string              // the text of --agents, "" when agents are real
 	listed   map[string][]string // the files that its patterns matched, for the same
 }
 
@@ -155,8 +157,21 @@ func newProject(root, path, name string, source *diag.Source, show func(path str
 	return newProjectFrom(root, path, name, source, files)
 }
 
+// readInside reads a regular file of the repository; anything else could make the reader wait.
 func readInside(root, name string) (string, error) {
-	f, err := os.OpenInRoot(root, filepath.FromSlash(name))
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return "", plainPathError(err)
+	}
+	defer dir.Close()
+	info, err := dir.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return "", plainPathError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a file with a text in it")
+	}
+	f, err := dir.Open(filepath.FromSlash(name))
 	if err != nil {
 		return "", plainPathError(err)
 	}
@@ -219,14 +234,14 @@ func newProjectFrom(root, path, name string, source *diag.Source, files graph.Fi
 	return p
 }
 
-// shipped is the document of what ships with the program.
-func shipped() *schema.Document {
+// shipped is the document of what ships with the program. It is only read.
+var shipped = sync.OnceValue(func() *schema.Document {
 	doc, findings := schema.Decode(diag.NewSource(builtins.Name, builtins.YAML()))
 	if findings.HasErrors() {
 		panic("BUG: the builtins do not decode: " + findings.Sorted()[0].Message)
 	}
 	return doc
-}
+})
 
 // relative is the path of the pipeline file from the root, with slashes.
 func (p *project) relative() string {

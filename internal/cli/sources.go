@@ -17,18 +17,22 @@ import (
 // sources are the texts that a run's pipeline was compiled from. They are kept in its record, so that a
 // resume goes on with the pipeline that the run began with, whatever has become of the file.
 type sources struct {
-	File  string              `json:"file"` // the pipeline file, as it was named
-	Text  string              `json:"text"`
-	Has   bool                `json:"has"` // false: a builtin pipeline without a file
-	Files map[string]string   `json:"files,omitempty"`
-	Lists map[string][]string `json:"lists,omitempty"` // the files that the patterns of include matched
+	File   string              `json:"file"` // the pipeline file, as it was named
+	Text   string              `json:"text"`
+	Has    bool                `json:"has"` // false: a builtin pipeline without a file
+	Files  map[string]string   `json:"files,omitempty"`
+	Lists  map[string][]string `json:"lists,omitempty"`  // the files that the patterns of include matched
+	Agents string              `json:"agents,omitempty"` // the text of --agents
 }
 
 const sourcesName = "sources.json"
 
+// agentsName is what the kept text of --agents is called in findings.
+const agentsName = "the record's --agents"
+
 // keepSources writes a project's texts into a record.
 func keepSources(rec *journal.Record, p *project) error {
-	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed}
+	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed, Agents: p.agents}
 	if p.source != nil {
 		src.Text = p.source.Text
 	}
@@ -59,6 +63,15 @@ func (s *session) kept(pl *place, id string, info *runner.RunInfo) (*graph.Graph
 		return nil, nil, s.refuse(found, src.File)
 	}
 	g = overridden(g, info)
+	if p.agents = src.Agents; p.agents != "" {
+		test, err := s.playable(g, p, agentsName)
+		if err != nil {
+			return nil, nil, err
+		}
+		if g, err = s.play(g, p, agentsName, test); err != nil {
+			return nil, nil, err
+		}
+	}
 	return g, &src, nil
 }
 

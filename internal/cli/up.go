@@ -44,6 +44,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.StringFlag{Name: "base", Usage: "start from `REF` instead of project.base or the branch checked out"},
 				&cli.BoolFlag{Name: "no-isolation", Usage: "work in the checkout itself; nothing is ever undone there"},
 				&cli.StringFlag{Name: "merge", Usage: "auto, ask or never, instead of what the file says (`POLICY`)"},
+				&cli.StringFlag{Name: "agents", Usage: "play scripted agents from `FILE`, a file of pipeline tests; the rest is real"},
 				&cli.StringFlag{Name: "from", Usage: "start at `PHASE`; what lies before it does not run"},
 				&cli.StringFlag{Name: "until", Usage: "stop after `PHASE`"},
 				&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run what depends on a failed phase anyway"},
@@ -62,6 +63,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 			{"foundry up plan-build-test -r \"add subtraction\"", "a pipeline by name"},
 			{"foundry up --set area=api --merge never", "with a parameter; nothing is merged"},
 			{"foundry up --dry-run", "what would be sent and run"},
+			{"foundry up --agents change.foundry-test.yaml", "the agents of a test, in a real run: no model, real commands"},
 			{"git log -1 --format=%B | foundry up review -", "the request from standard input"},
 			{"foundry up --output json | jq .kind", "the run's events for a script"},
 		},
@@ -99,6 +101,11 @@ func (s *session) up(c *cli.Context) error {
 		return err
 	}
 	g = overridden(g, info)
+	if file := c.String("agents"); file != "" {
+		if g, err = s.scripted(g, p, file, info); err != nil {
+			return err
+		}
+	}
 	if c.Bool("dry-run") {
 		return s.dryRun(g, info, c.Bool("json"))
 	}
