@@ -79,6 +79,7 @@ type driver struct {
 	busy      time.Duration // time with something running, before busyFrom
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget
+	timeUp    bool
 	parked    bool
 	ended     bool
 	err       error
@@ -161,6 +162,7 @@ func (d *driver) loop(ctx, work context.Context) {
 		case r := <-d.facts:
 			d.report(work, r)
 		case <-timer:
+			d.timeUp = true // said once; what runs is being stopped
 			d.take(work, runner.Event{Kind: runner.BudgetReached, Limit: "time"})
 		case <-control.C:
 			if kill, ok := d.killAsked(); ok {
@@ -211,6 +213,9 @@ func (d *driver) take(work context.Context, e runner.Event) {
 		if d.err = d.Record.Sync(); d.err != nil {
 			return
 		}
+	}
+	if e.Kind == runner.GrantGiven && e.Limit == "time" {
+		d.granted += time.Duration(e.Grant * float64(time.Second))
 	}
 	next, commands, err := runner.Step(d.Graph, d.state, e)
 	if err != nil {
@@ -369,7 +374,7 @@ func (d *driver) clock() {
 
 // budgetTimer fires when the time budget is used up; nil when there is none, or nothing runs.
 func (d *driver) budgetTimer() <-chan time.Time {
-	if d.Graph.Limits.Time == 0 || d.busyFrom.IsZero() {
+	if d.Graph.Limits.Time == 0 || d.busyFrom.IsZero() || d.timeUp {
 		return nil
 	}
 	return time.After(d.Graph.Limits.Time + d.granted - d.busy - d.Now().Sub(d.busyFrom))
