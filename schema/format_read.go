@@ -58,10 +58,14 @@ func (f *layout) read(root *yaml.Node) *block {
 		return nil
 	}
 	for i := first - 1; i >= 0; i-- {
-		if !isNote(f.lines[i]) {
-			f.head = f.lines[:i+1]
-			break
+		if isNote(f.lines[i]) {
+			continue
 		}
+		if !isMarker(f.lines[i]) && f.lines[i][0] != '%' {
+			return nil
+		}
+		f.head = f.lines[:i+1]
+		break
 	}
 	for i := first; i < limit; i++ {
 		if l := f.lines[i]; isMarker(l) || strings.HasPrefix(l, "...") && (len(l) == 3 || blank(l[3])) {
@@ -155,7 +159,7 @@ func (f *layout) descend(b *block, e *entryLines, limit int) {
 	}
 	if b.isList { // does it begin behind the dash?
 		line, col := n.Line-1, n.Column-1
-		plain := n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 && (n.Kind == yaml.SequenceNode || n.Content[0].Column == n.Column)
+		plain := n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 && (n.Kind == yaml.SequenceNode || n.Content[0].Line == n.Line && n.Content[0].Column == n.Column)
 		if plain && line == e.first && strings.Trim(f.lines[line][b.col+1:col], " ") == "" {
 			e.compact = true
 			if n.Kind == yaml.MappingNode {
