@@ -137,37 +137,6 @@ func TestEveryRuleHasAFixture(t *testing.T) {
 	}
 }
 
-var suggestion = regexp.MustCompile(`^did you mean "([^"]+)"\?`)
-
-// TestSuggestionsHelp applies each "did you mean" and looks whether the finding is gone.
-func TestSuggestionsHelp(t *testing.T) {
-	t.Parallel()
-	applied := 0
-	for name, text := range fixtures(t) {
-		for _, d := range lint(t, text) {
-			m := suggestion.FindStringSubmatch(d.Hint)
-			if m == nil || d.Span.Source.Name != "foundry.yaml" {
-				continue
-			}
-			written := text[d.Span.Start:d.Span.End]
-			instead := m[1]
-			if q := written[:1]; strings.ContainsAny(q, `"'`) && strings.HasSuffix(written, q) {
-				instead = q + m[1] + q
-			}
-			fixed := text[:d.Span.Start] + instead + text[d.Span.End:]
-			for _, after := range lint(t, fixed) {
-				if after.Rule == d.Rule && after.Span.Start == d.Span.Start {
-					t.Errorf("%s: writing %s for %s leaves %s: %s", name, instead, written, after.Rule, after.Message)
-				}
-			}
-			applied++
-		}
-	}
-	if applied < 15 {
-		t.Errorf("only %d suggestions were found to apply", applied)
-	}
-}
-
 func TestSeverityOfSkippable(t *testing.T) {
 	t.Parallel()
 	severity := map[string]diag.Severity{}
