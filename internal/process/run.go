@@ -19,6 +19,7 @@ import (
 // How long Run waits at the points where a program, or what it left behind, could make it wait for ever.
 const (
 	drainTime = 500 * time.Millisecond // for output of what is still writing when the leader has ended
+	leaveTime = 50 * time.Millisecond  // for the end of what has closed its output
 	closeTime = 2 * time.Second        // for the death of what was sent KILL
 	pollTime  = 5 * time.Millisecond
 	busyTime  = 2 * time.Second // for a program file that somebody still has open for writing
@@ -54,7 +55,8 @@ type running struct {
 	exited  chan struct{} // closed when the leader was reaped
 	state   *os.ProcessState
 	readers sync.WaitGroup
-	ends    []*os.File // our ends of the pipes
+	quiet   chan struct{} // closed when all output was read
+	ends    []*os.File    // our ends of the pipes
 }
 
 func (r *running) run(ctx context.Context, begin time.Time) {
@@ -253,17 +255,26 @@ func (r *running) try(path string, argv []string) (err error) {
 		r.read(Stdout, out)
 		r.read(Stderr, errs)
 	}
+	r.quiet = make(chan struct{})
+	go func() {
+		r.readers.Wait()
+		close(r.quiet)
+	}()
 	return nil
 }
+
+// pieces are what output is read into. One for each program would keep the garbage collector busy.
+var pieces = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // read takes a stream until its end, or until drain closes the pipe.
 func (r *running) read(s Stream, f *os.File) {
 	r.readers.Add(1)
 	go func() {
 		defer r.readers.Done()
-		buf := make([]byte, 64<<10)
+		buf := pieces.Get().(*[64 << 10]byte)
+		defer pieces.Put(buf)
 		for {
-			n, err := f.Read(buf)
+			n, err := f.Read(buf[:])
 			if n > 0 {
 				r.sink.take(s, buf[:n])
 			}

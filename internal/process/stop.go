@@ -114,12 +114,18 @@ func (r *running) leftovers() {
 		return
 	}
 	r.drained(drainTime)
-	left := append(r.group.members(), r.strays()...)
+	var left []int
+	for until := time.Now().Add(leaveTime); ; time.Sleep(pollTime) {
+		left = append(r.group.members(), r.strays()...)
+		if len(left) == 0 && r.group.empty() {
+			return
+		}
+		if time.Now().After(until) {
+			break
+		}
+	}
 	slices.Sort(left)
 	left = slices.Compact(left) // one that stayed in the group is found both ways
-	if len(left) == 0 && r.group.empty() {
-		return
-	}
 	for _, pid := range left {
 		r.res.Left = append(r.res.Left, describe(pid))
 	}
@@ -151,15 +157,13 @@ func (r *running) leftovers() {
 
 // drained waits until all output was read, at most for d.
 func (r *running) drained(d time.Duration) bool {
-	done := make(chan struct{})
-	go func() { r.readers.Wait(); close(done) }()
 	if d <= 0 {
 		d = pollTime
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-done:
+	case <-r.quiet:
 		return true
 	case <-t.C:
 		return false
@@ -174,7 +178,7 @@ func (r *running) drain() {
 	for _, f := range r.ends {
 		f.Close()
 	}
-	r.readers.Wait()
+	<-r.quiet
 	r.sink.finish()
 	r.group.close()
 	if r.spec.Guard != nil {
