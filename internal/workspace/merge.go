@@ -190,7 +190,41 @@ func (m *merging) commitWork(ctx context.Context) error {
 	if err := m.judged(ctx, t); err != nil {
 		return err
 	}
+	if err := m.complete(ctx, t); err != nil {
+		return err
+	}
 	return m.ahead(ctx)
+}
+
+// complete refuses when the branch lacks a file that was judged. An ignore rule that came later hides it from the
+// commit, and it would go with the worktree. What the work's own rules ignore is not meant to be committed.
+func (m *merging) complete(ctx context.Context, t *Tree) error {
+	if m.s.Tree == "" {
+		return nil
+	}
+	list, err := m.r.git.diffTrees(ctx, m.s.Tree, m.Commit, false)
+	if err != nil {
+		return err
+	}
+	b := &BlockedError{Reason: "files that were judged are ignored now, so they could not be committed",
+		Hint: "change the ignore rule, or add them by hand (git -C " + t.dir + " add -f …), then merge again"}
+	for _, c := range list {
+		if c.Kind == Deleted && c.OldMode != "160000" && !strings.HasPrefix(c.Path, handoffDir+"/") && !watches(t.shadow.state.Watch, c.Path) {
+			b.Paths = append(b.Paths, c.Path)
+		}
+	}
+	if len(b.Paths) == 0 {
+		return nil
+	}
+	own, err := t.git.ownIgnored(ctx, b.Paths)
+	if err != nil {
+		return err
+	}
+	b.Paths = slices.DeleteFunc(b.Paths, func(p string) bool { return own[p] })
+	if len(b.Paths) > 0 {
+		return b
+	}
+	return nil
 }
 
 // judged compares the worktree with the tree that was judged. What agents hand to each other does not count.

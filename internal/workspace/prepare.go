@@ -177,7 +177,16 @@ func (t *Tree) keptIgnored(ctx context.Context, scratch []string) ([]string, err
 	if err != nil {
 		return nil, fmt.Errorf("list the ignored files: %w", err)
 	}
+	held, err := t.ignoredSince(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the ignored files: %w", err)
+	}
 	var list []string
+	for _, p := range held {
+		if !scratched(p, scratch) {
+			list = append(list, p)
+		}
+	}
 	for _, p := range tops {
 		dir, isDir := strings.CutSuffix(p, "/")
 		top, _, _ := strings.Cut(p, "/")
@@ -208,7 +217,34 @@ func (t *Tree) keptIgnored(ctx context.Context, scratch []string) ([]string, err
 		}
 	}
 	slices.Sort(list)
-	return list, nil
+	return slices.Compact(list), nil
+}
+
+// ignoredSince lists the files that snapshots hold although they are ignored: those that are watched, and those
+// that a later rule hides. What git has in its own index is not lost with the worktree.
+func (t *Tree) ignoredSince(ctx context.Context) ([]string, error) {
+	out, err := t.shadow.git.read(ctx, "ls-files", "-c", "-i", "--exclude-standard", "-z")
+	if err != nil {
+		return nil, err
+	}
+	held, err := fields(out)
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	if out, err = t.git.read(ctx, "ls-files", "-c", "-z"); err != nil {
+		return nil, err
+	}
+	tracked, err := fields(out)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(tracked)
+	return slices.DeleteFunc(held, func(p string) bool {
+		top, _, _ := strings.Cut(p, "/")
+		_, known := slices.BinarySearch(tracked, p)
+		kind, _ := kindAt(t.dir, p)
+		return known || top == handoffDir || kind == "none"
+	}), nil
 }
 
 // scratched reports whether a path is in a scratch directory: one given with a slash counts from the root,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -229,6 +230,27 @@ func (g git) checkIgnore(ctx context.Context, paths []string, more ...string) (m
 	m := make(map[string]bool, len(hits))
 	for _, h := range hits {
 		m[strings.TrimPrefix(h, "./")] = true
+	}
+	return m, nil
+}
+
+// ownIgnored returns those of the paths that a .gitignore of the workspace itself ignores.
+func (g git) ownIgnored(ctx context.Context, paths []string) (map[string]bool, error) {
+	asked := make([]string, len(paths))
+	for i, p := range paths {
+		asked[i] = "./" + p
+	}
+	a, err := g.do(ctx, call{args: []string{"check-ignore", "-v", "-z", "--stdin"}, stdin: nul(asked), ok: 1, magic: true})
+	if err != nil {
+		return nil, fmt.Errorf("ask which rules ignore paths: %w", err)
+	}
+	f, err := fields(a.out) // source, line, pattern, path
+	if err != nil {
+		return nil, fmt.Errorf("ask which rules ignore paths: %w", err)
+	}
+	m := map[string]bool{}
+	for i := 0; i+3 < len(f); i += 4 {
+		m[strings.TrimPrefix(f[i+3], "./")] = path.Base(f[i]) == ".gitignore" && !path.IsAbs(f[i])
 	}
 	return m, nil
 }
