@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.Run
 	}
 	outline := runner.OutlineOf(rec.ID(), rec.Events())
 	switch {
-	case outline.Merged != nil:
+	case outline.Merged != nil && (verb == "merge" || !isDir(info.Worktree)):
 		return refuse(badUsage("%s is merged already, as %.10s", rec.ID(), *outline.Merged))
 	case discarded(rec.Events()):
 		return refuse(badUsage("%s was discarded", rec.ID()))
@@ -97,6 +98,11 @@ func appendTo(rec *journal.Record) func(...runner.Event) error {
 		}
 		return errors.Join(rec.Append(events...), rec.Sync())
 	}
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }
 
 func discarded(events []runner.Event) bool {

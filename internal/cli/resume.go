@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,11 +54,22 @@ func (s *session) resume(c *cli.Context) error {
 	if err := errors.Join(s.outsideRuns("resume"), atMost(c, 1)); err != nil {
 		return err
 	}
-	again, err := s.reopen(c.Args().First())
+	pl, err := s.openPlace()
 	if err != nil {
 		return err
 	}
-	defer again.rec.Close()
+	rec, err := pl.openRun(c.Args().First())
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	if drive.Unsettled(rec.Events()) {
+		return s.settleLate(pl, rec, outputForm(c))
+	}
+	again, err := s.replay(pl, rec)
+	if err != nil {
+		return err
+	}
 	grants, err := s.grants(c, again)
 	if err != nil {
 		return err
@@ -72,6 +84,34 @@ func (s *session) resume(c *cli.Context) error {
 	again.first = append(append(grants, resumed), overdue(again, time.Now())...)
 	again.format, again.input = outputForm(c), s.interactive(c)
 	return s.drive(*again)
+}
+
+// settleLate does what follows from the verdict of a run whose process ended between the two.
+func (s *session) settleLate(pl *place, rec *journal.Record, form string) error {
+	info := started(rec.Events())
+	g, _, err := s.kept(pl, rec.ID(), info)
+	if err != nil {
+		return err
+	}
+	d := driving{pl: pl, rec: rec, graph: g, info: info, format: form}
+	view := s.newShow(form, g)
+	for _, e := range rec.Events() {
+		view.plain.Trace().Add(&e)
+	}
+	record := appendTo(rec)
+	sc := drive.Scene{Graph: g, Repo: pl.repo, Record: rec, Append: func(events ...runner.Event) error {
+		if err := record(events...); err != nil {
+			return err
+		}
+		for _, e := range events {
+			view.event(e)
+		}
+		return nil
+	}}
+	if _, err := drive.Settle(context.WithoutCancel(s.ctx), sc, runner.View{Status: runner.RunAccepted, Info: info}); err != nil {
+		return s.broken(d, err)
+	}
+	return s.conclude(d, view)
 }
 
 // overdue are the questions whose time for an answer is over: it is judged by the next command.

@@ -36,6 +36,11 @@ type Scene struct {
 func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 	out := Settlement{Kept: true}
 	g, accepted := sc.Graph, v.Status == runner.RunAccepted
+	if out.Merged = mergedAs(sc.Record.Events()); out.Merged != "" {
+		// It was cut off behind the merge.
+		out.cleared(ctx, sc, v.Info)
+		return out, sc.Append(runner.Event{Kind: runner.RunSettled, Text: out.Why, Hint: out.Hint, Commit: out.Merged})
+	}
 	switch {
 	case g.Isolation == graph.Checkout:
 		out.Kept, out.Why = false, "the run worked in the checkout; its changes are there"
@@ -97,13 +102,48 @@ func Land(ctx context.Context, sc Scene, info *runner.RunInfo, anyway bool) (Set
 	if err := sc.Record.Sync(); err != nil {
 		return out, err
 	}
-	out.Why = fmt.Sprintf("merged into %s", info.Base)
-	if err := tidy(ctx, sc, info, res.Commit); err != nil {
-		out.Notes, out.Hint = append(out.Notes, "merged, but the worktree was kept: "+err.Error()), hintOf(err)
-		return out, nil
-	}
-	out.Kept = false
+	out.cleared(ctx, sc, info)
 	return out, nil
+}
+
+// cleared takes away what a landed run no longer needs, and says what had to stay.
+func (out *Settlement) cleared(ctx context.Context, sc Scene, info *runner.RunInfo) {
+	out.Why = fmt.Sprintf("merged into %s", info.Base)
+	err := tidy(ctx, sc, info, out.Merged)
+	if err == nil {
+		out.Kept = false
+		return
+	}
+	out.Why += ", but the worktree was kept: " + err.Error()
+	out.Notes, out.Hint = append(out.Notes, out.Why), hintOf(err)
+	if out.Hint != "" {
+		out.Hint += "; then `foundry discard --force " + info.ID + "` takes it away"
+	}
+}
+
+// mergedAs is the commit that a run was merged as, "" when it was not.
+func mergedAs(events []runner.Event) string {
+	sha := ""
+	for _, e := range events {
+		if e.Kind == runner.RunMerged {
+			sha = e.Commit
+		}
+	}
+	return sha
+}
+
+// Unsettled says that a run was accepted and its process ended before it had done what follows from that.
+func Unsettled(events []runner.Event) bool {
+	accepted := false
+	for _, e := range events {
+		switch e.Kind {
+		case runner.RunEnded:
+			accepted = e.Status == runner.RunAccepted.String()
+		case runner.RunSettled, runner.RunDiscarded, runner.RunResumed:
+			accepted = false
+		}
+	}
+	return accepted
 }
 
 // tidy takes a landed run's worktree and branch away.

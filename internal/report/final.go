@@ -205,6 +205,9 @@ func (t *Trace) place(b *block, f Facts) {
 	switch {
 	case t.Merged != nil:
 		b.key("merged", Green, strings.TrimSpace(short(*t.Merged)+" into "+t.Base))
+		if !t.Dropped {
+			t.kept(b)
+		}
 	case t.Dropped:
 		b.key("branch", Dim, "discarded; its commits are kept"+prefixed(" at ", t.DroppedRef))
 	case t.Info.Isolation == "checkout":
@@ -226,6 +229,8 @@ func (t *Trace) kept(b *block) {
 		b.key("not merged", Yellow, why, prefixed("hint: ", t.SettledHint))
 	} else if why, ok := strings.CutPrefix(t.Settled, "kept: "); ok {
 		b.key("kept", Plainly, why)
+	} else if _, why, ok := strings.Cut(t.Settled, ", but the worktree was kept: "); ok {
+		b.key("kept", Yellow, "the worktree: "+why, prefixed("hint: ", t.SettledHint))
 	}
 }
 
