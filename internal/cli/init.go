@@ -14,6 +14,9 @@ import (
 	"sync"
 
 	"github.com/urfave/cli/v2"
+
+	"foundry/internal/workspace"
+	"foundry/schema"
 )
 
 // This file writes a first foundry.yaml. What it writes lints clean as it stands, whatever was found, and
@@ -88,12 +91,15 @@ func (s *session) initialise(printOnly bool) error {
 	if err != nil {
 		return failure(err)
 	}
-	text := f.pipelineFile()
+	text := modeline + "\n" + f.pipelineFile()
 	if printOnly {
 		return s.print(text)
 	}
 	if err := writeNew(at, text); err != nil {
 		return failure(fmt.Errorf("write %s: %w", s.display(at), plainPathError(err)))
+	}
+	if err := s.writeSchema(filepath.Dir(at)); err != nil {
+		return failure(fmt.Errorf("write the schema for editors: %w", err))
 	}
 	return s.print(f.summary(s.display(at), isRepo))
 }
@@ -118,6 +124,29 @@ func (s *session) refuseExisting(at, root string) error {
 		}
 	}
 	return nil
+}
+
+// schemaFile is where init puts the JSON Schema, beside the pipeline file, and modeline is the line with which
+// the YAML language server finds it. It belongs to the program's version, so it is not committed.
+const (
+	schemaFile = ".foundry/schema.json"
+	modeline   = "# yaml-language-server: $schema=" + schemaFile
+)
+
+// writeSchema writes the schema that the modeline names, and keeps git from seeing it.
+func (s *session) writeSchema(dir string) error {
+	path := filepath.Join(dir, filepath.FromSlash(schemaFile))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(schema.JSONSchema(vocabulary())), 0o600); err != nil {
+		return err
+	}
+	repo, err := workspace.Open(s.ctx, dir)
+	if err != nil {
+		return nil // no repository yet: `up` will keep it out
+	}
+	return repo.Exclude(s.ctx)
 }
 
 // writeNew creates a file and fails when it exists.

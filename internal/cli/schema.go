@@ -18,7 +18,7 @@ func schemaVerb(s *session) verb {
 editor completes keys, shows what they mean and marks what is misplaced while you type. Keep it in a file and name that
 file to the editor; a first line such as
 
-    # yaml-language-server: $schema=.foundry-schema.json
+    # yaml-language-server: $schema=.foundry/schema.json
 
 does so for every editor that uses the YAML language server. Print it again after an update of foundry.`,
 			Flags: []cli.Flag{
@@ -36,8 +36,8 @@ does so for every editor that uses the YAML language server. Print it again afte
 		},
 		exits: []Exit{Failed},
 		examples: []example{
-			{"foundry schema >.foundry-schema.json", "keep it beside foundry.yaml"},
-			{"foundry schema --tests >.foundry-test-schema.json", "for files of tests"},
+			{"foundry schema >.foundry/schema.json", "where the modeline of `foundry init` looks for it"},
+			{"foundry schema --tests >.foundry/test-schema.json", "for files of tests"},
 		},
 	}
 }
