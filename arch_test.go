@@ -33,6 +33,7 @@ var edges = map[string][]string{
 	"internal/journal":   {"runner"},
 	"internal/report":    {"runner", "graph", "gates", "diag"},
 	"internal/check":     {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag"},
+	"internal/lsp":       {"schema", "graph", "diag"},
 	"internal/drive":     {"runner", "graph", "gates", "envelope", "dsl", "glob", "internal/workspace", "internal/harness", "internal/process", "internal/journal"},
 	"internal/cli":       {"*"},
 }

@@ -34,6 +34,7 @@ func verbMakers() []verbMaker {
 		{"discard", discardVerb},
 		{"doctor", doctorVerb},
 		{"schema", schemaVerb},
+		{"lsp", lspVerb},
 		{"demo", demoVerb},
 		{"completion", completionVerb},
 		{"version", versionVerb},
