@@ -32,7 +32,7 @@ func (s *session) detach(c *cli.Context, pl *place) error {
 	id := journal.NewID(time.Now(), rand.Reader)
 	cmd := exec.Command(self, s.detachedArgs(c, id)...)
 	cmd.Dir, cmd.Stderr = s.dir, errs
-	if c.String("request") == "" && c.String("request-file") == "-" || c.Args().Get(c.Args().Len()-1) == "-" {
+	if args := c.Args().Slice(); c.String("request-file") == "-" || c.String("request") == "-" || len(args) > 0 && args[len(args)-1] == "-" {
 		return badUsage("up -d cannot read the request from standard input").hintf("give it with -r or in a file")
 	}
 	background(cmd)
