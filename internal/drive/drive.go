@@ -282,6 +282,9 @@ func (d *driver) start(work context.Context, c runner.Command) {
 		}
 	}
 	d.parked = false
+	if _, busy := d.working[c.ID]; busy {
+		return // a resume asks for all that is outstanding, also for what an edit of the workspace has just begun
+	}
 	ctx, cancel := context.WithCancel(work)
 	d.working[c.ID] = cancel
 	d.clock()
