@@ -44,6 +44,11 @@ func (s *session) kill(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.killResting(pl, id)
+}
+
+// killResting ends a run that no process carries out; one that is live is asked to end.
+func (s *session) killResting(pl *place, id string) error {
 	rec, err := pl.store.Open(id)
 	if errors.Is(err, journal.ErrLive) {
 		return s.killLive(pl, id)
@@ -59,6 +64,10 @@ func (s *session) kill(c *cli.Context) error {
 	if err := drive.Note(d.graph, rec, d.state, d.missing, time.Now, runner.Event{Kind: runner.RunKilled, Who: who()}); err != nil {
 		return s.broken(*d, err)
 	}
+	return s.killed(id)
+}
+
+func (s *session) killed(id string) error {
 	s.note("%s is killed; its worktree and branch are kept (`foundry discard %s`)", id, id)
 	return nil
 }
@@ -80,6 +89,13 @@ func (s *session) killLive(pl *place, id string) error {
 			return failure(fmt.Errorf("%s was asked to end and is still live after %s", id, killPatience))
 		}
 	}
-	s.note("%s is killed; its worktree and branch are kept (`foundry discard %s`)", id, id)
-	return nil
+	drive.WithdrawKill(pl.store.Dir(id))
+	events, err := pl.store.Read(id)
+	if err != nil {
+		return failure(err)
+	}
+	if runner.OutlineOf(id, events).Status == "killed" {
+		return s.killed(id)
+	}
+	return s.killResting(pl, id) // it came to rest by itself in that moment
 }

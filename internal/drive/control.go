@@ -21,6 +21,9 @@ func RequestKill(recordDir, who string) error {
 	return os.WriteFile(filepath.Join(recordDir, killFile), []byte(who+"\n"), 0o600)
 }
 
+// WithdrawKill takes a request back that nobody answered: the run came to rest by itself before it looked.
+func WithdrawKill(recordDir string) { os.Remove(filepath.Join(recordDir, killFile)) }
+
 // killAsked says whether somebody asked, and takes the request away.
 func (d *driver) killAsked() (runner.Event, bool) {
 	path := filepath.Join(d.Record.Dir(), killFile)
