@@ -24,7 +24,7 @@ func (c *compiler) acceptance() {
 	if c.g.Accept = c.cond(f, c.scopes.accept, boolType); c.g.Accept != nil {
 		for _, t := range c.g.Accept.Terms() {
 			c.name(t.Phase)
-			c.allNamed = c.allNamed || t.Func == "all_phases_pass"
+			c.g.AcceptsAll = c.g.AcceptsAll || t.Func == "all_phases_pass"
 		}
 		for _, r := range c.g.Accept.Reads() {
 			c.name(r.Phase)

@@ -95,7 +95,6 @@ type compiler struct {
 
 	flow       []exits   // by PhaseID: where a phase's rules can lead
 	reachable  Set       // the phases that some path enters
-	allNamed   bool      // acceptance says all_phases_pass
 	lastPhases []PhaseID // what nothing but detours depends on
 }
 

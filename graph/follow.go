@@ -253,7 +253,7 @@ func (c *compiler) unreachable(ph *Phase) {
 
 // dangling reports a phase at the end that nothing looks at.
 func (c *compiler) dangling() {
-	if c.allNamed {
+	if c.g.AcceptsAll {
 		return
 	}
 	last := PhaseID(-1)

@@ -67,6 +67,7 @@ type Graph struct {
 
 	Accept     *dsl.Cond // never nil: the default is compiled too
 	AcceptText string
+	AcceptsAll bool // it says all_phases_pass, and so rests on every phase
 
 	Bound       Bound
 	Fingerprint string // changes when anything that a run depends on changes

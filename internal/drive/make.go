@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,10 +72,9 @@ func protectedGlobs(g *graph.Graph) []string {
 	var out []string
 	for i := range g.Phases {
 		for _, r := range g.Phases[i].Boundary.Protect {
-			out = append(out, r.Glob)
-		}
-		if len(out) > 0 {
-			return out
+			if !slices.Contains(out, r.Glob) {
+				out = append(out, r.Glob)
+			}
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"foundry/graph"
@@ -192,7 +193,7 @@ func hintOf(err error) string {
 }
 
 // changedAfterVerdict names the phases without declared `writes` that changed something after the newest
-// review, answer or command that acceptance names.
+// review, answer or command that acceptance rests on. What agents hand to each other is no part of the work.
 func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 	var later []string
 	for _, e := range events {
@@ -201,16 +202,18 @@ func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 			continue
 		}
 		ph := &g.Phases[id]
-		judge := ph.Kind == graph.Ask || (ph.Kind == graph.AgentWork && ph.Envelope.Approves()) || (ph.Kind == graph.Code && ph.Named)
+		judge := ph.Kind == graph.Ask || (ph.Kind == graph.AgentWork && ph.Envelope.Approves()) || (ph.Kind == graph.Code && (ph.Named || g.AcceptsAll))
 		switch {
 		case e.Kind == runner.PhaseEnded && judge:
 			later = nil
-		case e.Kind == runner.BoundaryChecked && ph.Kind == graph.AgentWork && !ph.Declared && len(e.Changed) > 0:
+		case e.Kind == runner.BoundaryChecked && ph.Kind == graph.AgentWork && !ph.Declared && slices.ContainsFunc(e.Changed, isWork):
 			later = append(later, ph.Name)
 		}
 	}
 	return later
 }
+
+func isWork(path string) bool { return !strings.HasPrefix(path, ".foundry-handoff/") }
 
 // Discard drops a run's worktree and branch. What was committed, and every snapshot, stays reachable under
 // refs/foundry until it is pruned. Ignored files that were made since setup keep it, unless force is given.
