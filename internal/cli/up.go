@@ -136,6 +136,9 @@ type launching struct {
 
 // launch makes the record and drives the run.
 func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.RunInfo, l launching) error {
+	if err := pl.repo.Exclude(s.ctx); err != nil {
+		return failure(err)
+	}
 	rec, err := newRecord(pl, l.id)
 	if err != nil {
 		return failure(err)
@@ -149,7 +152,7 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 	if g.Isolation != graph.Checkout {
 		info.Worktree = pl.repo.WorktreeDir(info.ID)
 	}
-	if err := errors.Join(keepSources(rec, p), keepGraph(rec, g), pl.repo.Exclude(s.ctx)); err != nil {
+	if err := errors.Join(keepSources(rec, p), keepGraph(rec, g)); err != nil {
 		return failure(err)
 	}
 	return s.drive(driving{pl: pl, rec: rec, graph: g, info: info, state: runner.New(g), first: []runner.Event{{Kind: runner.RunStarted, Run: info}},

@@ -79,6 +79,8 @@ func day(id string) string {
 
 func newer(a, b *Entry) bool {
 	switch {
+	case a.stillborn() != b.stillborn():
+		return b.stillborn()
 	case a.Started == nil && b.Started == nil:
 		return a.ID > b.ID
 	case a.Started == nil || b.Started == nil:
@@ -88,6 +90,9 @@ func newer(a, b *Entry) bool {
 	}
 	return a.ID > b.ID
 }
+
+// stillborn says that a run's process died before the run's first event: nothing was done in it.
+func (e *Entry) stillborn() bool { return e.Started == nil && !e.Live && e.Problem == "" }
 
 func (s Store) entry(id string) Entry {
 	e := Entry{Outline: runner.NewOutline(id)}
