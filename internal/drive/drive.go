@@ -80,6 +80,7 @@ type driver struct {
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget
 	timeUp    bool
+	wantsCard bool          // a text of the pipeline reads the context card
 	parked    bool
 	ended     bool
 	err       error
@@ -105,6 +106,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
 		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}}
 	d.busy, d.granted = spent(c.Record.Events())
+	d.wantsCard = readsContext(c.Graph)
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		stop()

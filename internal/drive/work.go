@@ -64,7 +64,7 @@ func (d *driver) world(ctx context.Context, s runner.State) runner.World {
 		}
 		return nil
 	})
-	if readsContext(d.Graph) {
+	if d.wantsCard {
 		w.Context = d.card(ctx, s.View().Info)
 	}
 	return w
