@@ -80,7 +80,7 @@ type driver struct {
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget
 	timeUp    bool
-	wantsCard bool          // a text of the pipeline reads the context card
+	wantsCard bool // a text of the pipeline reads the context card
 	parked    bool
 	ended     bool
 	err       error
