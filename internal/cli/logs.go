@@ -230,6 +230,9 @@ func (s *session) diff(c *cli.Context) error {
 		if err != nil {
 			return failure(fmt.Errorf("compare the snapshots of %s: %w", id, err))
 		}
+		if text != "" {
+			text += "\n"
+		}
 		return s.print(text)
 	}
 	text, err := pl.repo.ShowDiff(s.ctx, from, to, s.colored(s.out))
