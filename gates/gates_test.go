@@ -235,11 +235,11 @@ func TestVerdictConsistent(t *testing.T) {
 		envelope map[string]any
 		want     want
 	}{
-		"approved":               {map[string]any{"approved": true, "findings": []any{met}, "blocking": []any{}}, want{Passed, "ok approved: 1 findings, all met, nothing blocking"}},
+		"approved":               {map[string]any{"approved": true, "findings": []any{met}, "blocking": []any{}}, want{Passed, "ok approved: 1 finding, all met, nothing blocking"}},
 		"approved bare":          {map[string]any{"approved": true}, want{Passed, "ok approved: 0 findings, all met, nothing blocking"}},
 		"approved, unmet":        {map[string]any{"approved": true, "findings": []any{met, unmet}}, want{Failed, "no findings[1]: approved, but not met: b; reject, or say why it is met"}},
 		"approved, blocking":     {map[string]any{"approved": true, "blocking": []any{"data loss"}}, want{Failed, "no blocking[0]: approved, but this blocks: data loss; reject, or take it out"}},
-		"rejected, unmet":        {map[string]any{"approved": false, "findings": []any{met, unmet}}, want{Passed, "ok approved: rejected for 1 problems"}},
+		"rejected, unmet":        {map[string]any{"approved": false, "findings": []any{met, unmet}}, want{Passed, "ok approved: rejected for 1 problem"}},
 		"rejected, blocking":     {map[string]any{"approved": false, "blocking": []any{"data loss", "x"}}, want{Passed, "ok approved: rejected for 2 problems"}},
 		"rejected, nothing":      {map[string]any{"approved": false, "findings": []any{met}, "blocking": []any{}}, want{Failed, "no approved: rejected, but neither blocking nor a finding that is not met names a problem: name it"}},
 		"rejected, blank":        {map[string]any{"approved": false, "blocking": []any{" "}}, want{Failed, "no approved: rejected, but neither blocking nor a finding that is not met names a problem: name it"}},
@@ -311,7 +311,7 @@ func TestProbe(t *testing.T) {
 		TestsUntouched:    {Changes: true},
 		MaxDiff:           {Changes: true, Sizes: true},
 		VerdictConsistent: {},
-		Expression:            {},
+		Expression:        {},
 	} {
 		if got := (Spec{Kind: kind}).Probe(claims, nil); !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, want %+v", kind, got, want)

@@ -42,13 +42,20 @@ func verdictConsistent(envelope map[string]any) []Check {
 	switch {
 	case len(out) > 0:
 	case approved:
-		out = append(out, Check{Item: "approved", OK: true, Note: fmt.Sprintf("%d findings, all met, nothing blocking", len(findings))})
+		out = append(out, Check{Item: "approved", OK: true, Note: counted(len(findings), "finding") + ", all met, nothing blocking"})
 	case problems == 0:
 		out = append(out, Check{Item: "approved", Note: "rejected, but neither blocking nor a finding that is not met names a problem: name it"})
 	default:
-		out = append(out, Check{Item: "approved", OK: true, Note: fmt.Sprintf("rejected for %d problems", problems)})
+		out = append(out, Check{Item: "approved", OK: true, Note: "rejected for " + counted(problems, "problem")})
 	}
 	return out
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // tailLines is how much of a failed command's output a note shows.
