@@ -155,8 +155,8 @@ func (m *machine) stuck(r graph.Rule, tree string) bool {
 	if !last.set || tree == UnknownTree || last.tree != now.tree || last.signature != now.signature {
 		return false
 	}
-	m.end(r.Phase, RunRejected, ReasonNoProgress, fmt.Sprintf("%s: %s changed nothing and %s ended the same way again",
-		m.g.Label(r.ID), m.g.Phases[r.Target].Name, m.g.Phases[r.Phase].Name), nil)
+	m.end(r.Phase, RunRejected, ReasonNoProgress, fmt.Sprintf("%s: the files are what they were at this rule's jump before, and %s ended the same way",
+		m.g.Label(r.ID), m.g.Phases[r.Phase].Name), nil)
 	return true
 }
 

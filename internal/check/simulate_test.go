@@ -122,7 +122,7 @@ pipelines:
 		same := Given{Reply: `{"status":"success"}`, Looked: true}
 		r := run(t, g, &World{Phases: map[string][]Given{"build": {ok(""), same, same}, "test": {out(1, "a in 0.1s"), out(1, "a in 0.2s")}}})
 		wantPath(t, r, "build test build test")
-		wantEnd(t, r, "rejected", "no_progress")
+		wantEnd(t, r, "rejected", "no_progress: test -> build: the files are what they were at this rule's jump before, and test ended the same way")
 	})
 }
 
