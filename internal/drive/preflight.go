@@ -31,7 +31,7 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 			add("foundry graph "+g.Pipeline, "pipeline %s has no phase %q", g.Pipeline, name)
 		}
 	}
-	out = append(out, agentProblems(g, root)...)
+	out = append(out, agentProblems(g, root, info.File)...)
 	seen := map[string]bool{}
 	for i := range g.Phases {
 		ph := &g.Phases[i]
@@ -47,9 +47,15 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 	return out
 }
 
-// agentProblems asks each harness that the graph can reach whether it could start.
-func agentProblems(g *graph.Graph, root string) Problems {
+// agentProblems asks each harness that the graph can reach whether it could start. Agents that share a program
+// share the problem. file is the pipeline file's name.
+func agentProblems(g *graph.Graph, root, file string) Problems {
 	var out Problems
+	if file == "" {
+		file = "the pipeline file"
+	}
+	unfit := map[string][]string{} // the agents that a program's error stands for
+	var errs []string
 	used := map[int]bool{}
 	for i := range g.Phases {
 		if g.Phases[i].Kind == graph.AgentWork {
@@ -88,8 +94,18 @@ func agentProblems(g *graph.Graph, root string) Problems {
 				Fix: "take `permissions` out"})
 		}
 		if err := h.Preflight(harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model, Dir: root}); err != nil {
-			out = append(out, Problem{Text: fmt.Sprintf("agent %s: %v", agent.Name, err), Fix: "install the program, or change agents." + agent.Name + ".argv"})
+			if unfit[err.Error()] == nil {
+				errs = append(errs, err.Error())
+			}
+			unfit[err.Error()] = append(unfit[err.Error()], agent.Name)
 		}
+	}
+	for _, text := range errs {
+		who := "agent "
+		if len(unfit[text]) > 1 {
+			who = "agents "
+		}
+		out = append(out, Problem{Text: who + strings.Join(unfit[text], ", ") + ": " + text, Fix: "install the program, or change argv in " + file})
 	}
 	return out
 }

@@ -19,7 +19,7 @@ type command struct{}
 
 func (command) Preflight(c Config) error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return fmt.Errorf("agent %q has no argv; harness command needs one, as argv: [./agent.sh]", c.Agent)
+		return errors.New("it has no argv; harness command needs one, as argv: [./agent.sh]")
 	}
 	return lookFor(c)
 }
@@ -60,31 +60,31 @@ func lookFor(c Config) error {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(c.Dir, path)
 		}
-		return runnable(c.Agent, program, path)
+		return runnable(program, path)
 	}
 	path, ok := process.Lookup(c.Env, "PATH")
 	if !ok {
 		path = os.Getenv("PATH")
 	}
 	for _, dir := range filepath.SplitList(path) {
-		if dir != "" && runnable(c.Agent, program, filepath.Join(dir, program)) == nil {
+		if dir != "" && runnable(program, filepath.Join(dir, program)) == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("agent %q: the program %q was not found in any directory of PATH (%s)", c.Agent, program, path)
+	return fmt.Errorf("the program %q was not found in any directory of PATH (%s)", program, path)
 }
 
-func runnable(agent, program, path string) error {
+func runnable(program, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("agent %q: the program %q was not found (looked for %s)", agent, program, path)
+		return fmt.Errorf("the program %q was not found (looked for %s)", program, path)
 	case err != nil:
-		return fmt.Errorf("agent %q: the program %q cannot be looked at: %w", agent, program, err)
+		return fmt.Errorf("the program %q cannot be looked at: %w", program, err)
 	case info.IsDir():
-		return fmt.Errorf("agent %q: the program %q is a directory (%s)", agent, program, path)
+		return fmt.Errorf("the program %q is a directory (%s)", program, path)
 	case info.Mode()&0o111 == 0 && os.PathSeparator == '/':
-		return fmt.Errorf("agent %q: the program %q may not be executed; chmod +x %s", agent, program, path)
+		return fmt.Errorf("the program %q may not be executed; chmod +x %s", program, path)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestPreflight(t *testing.T) {
 		{"command", Config{Argv: []string{dir}}, "is a directory"},
 		{"script", Config{Script: reply}, ""},
 		{"script", Config{}, "has no script"},
-		{"script", Config{Script: []ScriptTurn{{}, {Files: []ScriptFile{{Path: "../x"}}}}}, `entry 2 of the script of agent "a"`},
+		{"script", Config{Script: []ScriptTurn{{}, {Files: []ScriptFile{{Path: "../x"}}}}}, `entry 2 of its script`},
 	} {
 		h, err := Built(c.harness)
 		if err != nil {

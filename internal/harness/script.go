@@ -18,12 +18,12 @@ type script struct{}
 
 func (script) Preflight(c Config) error {
 	if len(c.Script) == 0 {
-		return fmt.Errorf("agent %q has no script; harness script needs a list of turns, as script: [{reply: …}]", c.Agent)
+		return errors.New("it has no script; harness script needs a list of turns, as script: [{reply: …}]")
 	}
 	for i, entry := range c.Script {
 		for _, f := range entry.Files {
 			if err := insideWorkspace(f.Path); err != nil {
-				return fmt.Errorf("entry %d of the script of agent %q: %w", i+1, c.Agent, err)
+				return fmt.Errorf("entry %d of its script: %w", i+1, err)
 			}
 		}
 	}
