@@ -40,6 +40,7 @@ type doctor struct {
 	s    *session
 	repo *workspace.Repo // nil when there is none to work in
 	proj *project        // nil when there is no pipeline file
+	at   string          // the commit that runs start from, "" when there is none
 	done []examined
 }
 

@@ -102,6 +102,7 @@ func (d *doctor) base() {
 		d.problem(check, "set project.base to a branch that exists", "%v", err)
 		return
 	}
+	d.at = sha
 	if branch == "" {
 		d.warn(check, "check out a branch, or set project.base", "%s is no branch (at %.12s), so an accepted run cannot be merged", ref, sha)
 	} else {
@@ -198,7 +199,7 @@ func (d *doctor) agents() {
 			pipelines = append(pipelines, n.Name)
 		}
 	}
-	seen := map[string]bool{}
+	seen := map[string]bool{} // names of agents, and paths of their programs
 	for _, name := range pipelines {
 		g, _ := d.proj.names.Compile(name)
 		if g == nil {
@@ -208,6 +209,20 @@ func (d *doctor) agents() {
 			if a := &g.Agents[i]; !seen[a.Name] {
 				seen[a.Name] = true
 				d.agent(a)
+			}
+		}
+		if d.repo == nil || d.at == "" || g.Isolation == graph.Checkout {
+			continue
+		}
+		for _, u := range d.s.uncommittedPrograms(d.repo, g, d.at) {
+			if seen[u.path] {
+				continue
+			}
+			seen[u.path] = true
+			if u.hopeless(g) {
+				d.problem("agent "+u.agent, u.fix(), "%s", u)
+			} else {
+				d.warn("agent "+u.agent, u.fix(), "%s", u)
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func (s *session) up(c *cli.Context) error {
 	if err := s.startingPoint(c, pl, g, info); err != nil {
 		return err
 	}
-	if found := drive.Preflight(g, *info, pl.repo.Root()); len(found) > 0 {
+	if found := append(drive.Preflight(g, *info, pl.repo.Root()), s.committed(pl, g, info.BranchPoint)...); len(found) > 0 {
 		return s.unfit(found)
 	}
 	if c.Bool("detach") {
