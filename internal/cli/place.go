@@ -78,9 +78,18 @@ func (pl *place) findRun(arg string) (string, error) {
 	}
 	id, err := pl.store.Find(arg)
 	if err != nil {
-		return "", (&problem{exit: Usage, err: err}).hintf("`foundry runs` lists them")
+		return "", notARun(err, arg)
 	}
 	return id, nil
+}
+
+// notARun is the refusal of a word that names no run. A phase alone is what someone means who forgot which run.
+func notARun(err error, arg string) error {
+	p := &problem{exit: Usage, err: err}
+	if errors.Is(err, journal.ErrUnknown) && arg != "last" && !strings.HasPrefix(arg, "run_") {
+		return p.hintf("RUN comes first: an id, the beginning of one, or last")
+	}
+	return p
 }
 
 // readRun reads a run's log without taking its lock.
