@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (s *session) up(c *cli.Context) error {
 	if err := s.outsideRuns("up"); err != nil {
 		return err
 	}
-	if err := errors.Join(oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}), atMost(c, 2)); err != nil {
+	if err := oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}); err != nil {
 		return err
 	}
 	if c.Int("jobs") != 1 {
@@ -82,6 +83,9 @@ func (s *session) up(c *cli.Context) error {
 	}
 	p, err := s.loadOrBuiltins()
 	if err != nil {
+		return err
+	}
+	if err := requestInQuotes(c, pipelineNames(p)); err != nil {
 		return err
 	}
 	name, request, err := s.upArguments(c, p)
@@ -179,6 +183,33 @@ func newRecord(pl *place, id string) (*journal.Record, error) {
 func keepGraph(rec *journal.Record, g *graph.Graph) error {
 	_, err := rec.WriteFile("graph.json", encodeJSON(g))
 	return err
+}
+
+// requestInQuotes refuses a request that came as several words, or as one that names no pipeline, and shows how
+// it is written.
+func requestInQuotes(c *cli.Context, pipelines []string) error {
+	words := c.Args().Slice()
+	if len(words) == 0 || words[0] == "-" || strings.ContainsAny(words[0], " \n\t") {
+		return atMost(c, 2)
+	}
+	whole := strings.Join(words, " ")
+	if slices.Contains(pipelines, words[0]) {
+		if err := atMost(c, 2); err != nil {
+			return asProblem(err).hintf("a request is one argument: `foundry up %s %q`", words[0], strings.Join(words[1:], " "))
+		}
+		return nil
+	}
+	if err := atMost(c, 2); err != nil {
+		return asProblem(err).hintf("a request is one argument: `foundry up %q`", whole)
+	}
+	if near(words[0], slices.Clone(pipelines)) != "" || c.IsSet("request") || c.IsSet("request-file") {
+		return nil // a pipeline was meant
+	}
+	how := fmt.Sprintf("a request is one argument: `foundry up %q`", whole)
+	if len(words) == 1 {
+		how = fmt.Sprintf("a request of one word goes into -r: `foundry up -r %s`", whole)
+	}
+	return badUsage("pipeline %q is not defined", words[0]).hintf("there is %s; %s", strings.Join(pipelines, ", "), how)
 }
 
 // upArguments tells the pipeline and the request apart.
