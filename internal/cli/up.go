@@ -40,7 +40,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.StringFlag{Name: "request-file", Usage: "read the request from `FILE`; - is standard input"},
 				&cli.StringSliceFlag{Name: "set", Usage: "give a parameter a value (`NAME=VALUE`); may be repeated"},
 				&cli.BoolFlag{Name: "dry-run", Usage: "show every prompt and command of the pipeline; nothing is run and nothing spent"},
-				jsonFlag(),
+				&cli.BoolFlag{Name: "json", Usage: "with --dry-run: print one JSON document and nothing else"},
 				&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "run in the background and print the run's id"},
 				&cli.StringFlag{Name: "base", Usage: "start from `REF` instead of project.base or the branch checked out"},
 				&cli.BoolFlag{Name: "no-isolation", Usage: "work in the checkout itself; nothing is ever undone there"},
@@ -77,6 +77,9 @@ func (s *session) up(c *cli.Context) error {
 	}
 	if err := oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}); err != nil {
 		return err
+	}
+	if c.Bool("json") && !c.Bool("dry-run") {
+		return badUsage("--json goes with --dry-run").hintf("--output json prints the events of a run")
 	}
 	if c.Int("jobs") != 1 {
 		return badUsage("--jobs %d: phases do not overlap yet", c.Int("jobs")).hintf("leave it out")
