@@ -144,3 +144,16 @@ func FuzzArrange(f *testing.F) {
 		t.Fatalf("%q became %q, without --", in, line.args)
 	})
 }
+
+func TestForeignVerbs(t *testing.T) {
+	t.Parallel()
+	s := &session{}
+	for foreign, own := range foreignVerbs {
+		if v, err := s.findVerb(own); err != nil || v.Hidden {
+			t.Errorf("%s stands for %q, which is no command", foreign, own)
+		}
+		if _, err := s.findVerb(foreign); err == nil {
+			t.Errorf("%s is a command here", foreign)
+		}
+	}
+}

@@ -52,6 +52,15 @@ func allVerbs(s *session) []verb {
 	return verbs
 }
 
+// foreignVerbs are the words of other tools, with what they are called here.
+var foreignVerbs = map[string]string{
+	"run": "up", "start": "up", "exec": "up", "build": "up",
+	"status": "show", "inspect": "show", "info": "show", "ps": "runs", "history": "runs", "log": "logs", "list": "ls",
+	"check": "lint", "validate": "lint", "verify": "lint", "stop": "kill", "cancel": "kill", "abort": "kill",
+	"continue": "resume", "retry": "resume", "accept": "approve", "deny": "reject", "land": "merge", "apply": "merge",
+	"drop": "discard", "delete": "discard", "rm": "discard", "clean": "discard", "new": "init",
+}
+
 // findVerb makes the command of a name. A name that there is not is a *problem with a suggestion.
 func (s *session) findVerb(name string) (*verb, error) {
 	for _, m := range verbMakers() {
@@ -67,6 +76,9 @@ func (s *session) findVerb(name string) (*verb, error) {
 		}
 	}
 	p := badUsage("unknown command %q", name)
+	if own := foreignVerbs[name]; own != "" {
+		return nil, p.hintf("foundry's word is %q", own)
+	}
 	if like := near(name, names); like != "" {
 		return nil, p.hintf("did you mean %q?", like)
 	}
