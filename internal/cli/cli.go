@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -61,7 +62,8 @@ type session struct {
 	quiet   bool
 	verbose bool
 
-	asking sync.Mutex // held while a question stands at the terminal
+	asking sync.Mutex  // held while a question is put at the terminal
+	prompt atomic.Bool // the last line at the terminal is a question, which was not answered
 }
 
 // verb is one command with what its help shows beside the flags.

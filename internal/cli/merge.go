@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -167,14 +166,14 @@ func (s *session) discard(c *cli.Context) error {
 	return nil
 }
 
-// offerMerge asks the person at the terminal what is to become of an accepted run.
+// offerMerge asks the person at the terminal what is to become of an accepted run. No answer keeps it.
 func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.RunInfo) error {
-	in := bufio.NewReader(s.in)
 	for {
-		fmt.Fprintf(s.err, "\naccepted. merge into %s, discard, or keep? [merge/discard/keep] ", info.Base)
-		flushInput(s.in)
-		line, err := in.ReadString('\n')
-		switch word := strings.TrimSpace(line); {
+		word, ok := s.askLine(s.ctx, fmt.Sprintf("\naccepted. merge into %s, discard, or keep? [merge/discard/keep] ", info.Base))
+		switch {
+		case !ok:
+			fmt.Fprintln(s.err)
+			return nil
 		case word == "merge":
 			err := s.land(ctx, sc, info)
 			if p := asProblem(err); err != nil && p.exit == Refused {
@@ -188,8 +187,9 @@ func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.R
 				s.note("%s", got.Why)
 			}
 			return err
-		case word == "keep" || err != nil:
+		case word == "keep":
 			return nil
 		}
+		fmt.Fprint(s.err, "  write out merge, discard or keep\n")
 	}
 }

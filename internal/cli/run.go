@@ -96,7 +96,8 @@ func (s *session) drive(d driving) error {
 		defer stop()
 	}
 	force := make(chan struct{})
-	defer s.secondSignal(force)()
+	unheard := sync.OnceFunc(s.secondSignal(force))
+	defer unheard()
 	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Force: force,
 		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard)}
 	if d.input {
@@ -135,6 +136,7 @@ func (s *session) drive(d driving) error {
 			if err := s.conclude(d, view); err != nil {
 				return err
 			}
+			unheard() // from here a signal only takes the question away
 			return s.offerMerge(ctx, sc, d.info)
 		}
 	}
@@ -150,6 +152,9 @@ func (s *session) secondSignal(force chan struct{}) (stop func()) {
 		case <-s.ctx.Done():
 		case <-done:
 			return
+		}
+		if s.prompt.Load() {
+			fmt.Fprintln(s.err) // the line of a question has no end yet
 		}
 		s.note("foundry: stopping; once more to kill what runs")
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
