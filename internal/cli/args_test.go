@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"foundry/internal/report"
 )
 
 // finder finds one of the given commands.
@@ -118,8 +120,8 @@ func TestHelpIsWhole(t *testing.T) {
 				t.Errorf("%s: the example %q is of another command", v.Name, e.line)
 			}
 		}
-		for _, line := range strings.Split(verbHelp(v, globalFlags()), "\n") {
-			if len(line) > 140 {
+		for _, line := range strings.Split(report.Fit(verbHelp(v, globalFlags()), helpWidth(nil)), "\n") {
+			if len(line) > 80 {
 				t.Errorf("%s: a line of the help has %d columns: %s", v.Name, len(line), line)
 			}
 		}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
+
+	"foundry/internal/report"
 )
 
 // Stdio are the streams of the process. In may be a terminal, a file or a pipe.
@@ -87,11 +89,11 @@ func (s *session) run(args []string) error {
 	}
 	switch {
 	case line.help && line.verb != nil:
-		return s.print(verbHelp(*line.verb, globals))
+		return s.print(report.Fit(verbHelp(*line.verb, globals), helpWidth(s.out)))
 	case line.help:
-		return s.print(mainHelp(allVerbs(s), globals))
+		return s.print(report.Fit(mainHelp(allVerbs(s), globals), helpWidth(s.out)))
 	case line.verb == nil:
-		io.WriteString(s.err, mainHelp(allVerbs(s), globals))
+		io.WriteString(s.err, report.Fit(mainHelp(allVerbs(s), globals), helpWidth(s.err)))
 		return reported(Usage)
 	}
 	app := &cli.App{
@@ -225,6 +227,15 @@ func terminalWidth(stream any) int {
 		return 0
 	}
 	return width
+}
+
+// helpWidth is how wide help is set: what a terminal has, up to what reads well, and what most have when it goes
+// elsewhere.
+func helpWidth(stream any) int {
+	if width := terminalWidth(stream); width > 0 {
+		return min(width, 100)
+	}
+	return 80
 }
 
 // plainPathError leaves the path out of an error whose sentence names it already.

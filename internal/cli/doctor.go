@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"foundry/internal/report"
 	"foundry/internal/workspace"
 )
 
@@ -83,7 +84,7 @@ func (s *session) doctor(asJSON bool) error {
 	if asJSON {
 		err = s.printJSON(d.done)
 	} else {
-		err = s.print(d.text(s.colored(s.out)))
+		err = s.print(d.text(s.style()))
 	}
 	if err != nil {
 		return err
@@ -107,22 +108,18 @@ func (d *doctor) problem(check, fix, format string, args ...any) {
 }
 
 // text sets the checks one a line, the fix of a finding below it.
-func (d *doctor) text(color bool) string {
-	paint := func(code, text string) string {
-		if !color {
-			return text
-		}
-		return "\x1b[" + code + "m" + text + "\x1b[0m"
-	}
+func (d *doctor) text(style report.Style) string {
+	paints := map[health]report.Paint{healthy: report.Green, doubtful: report.Yellow, broken: report.Red}
 	var b strings.Builder
 	n := map[health]int{}
 	for _, e := range d.done {
 		n[e.Status]++
-		mark := map[health]string{healthy: paint("32", "ok     "), doubtful: paint("33", "warning"), broken: paint("31", "problem")}[e.Status]
-		fmt.Fprintf(&b, "%s  %s: %s\n", mark, e.Check, e.Message)
+		word := healthWords[e.Status]
+		text := fmt.Sprintf("%-7s  %s: %s\n", word, e.Check, e.Message)
 		if e.Fix != "" {
-			fmt.Fprintf(&b, "         fix: %s\n", e.Fix)
+			text += fmt.Sprintf("         fix: %s\n", e.Fix)
 		}
+		b.WriteString(style.Paint(paints[e.Status], word) + strings.TrimPrefix(report.Fit(text, style.Width), word))
 	}
 	if n[broken]+n[doubtful] == 0 {
 		b.WriteString("ready\n")

@@ -51,7 +51,7 @@ func (s *session) explain(c *cli.Context) error {
 	var parts []string
 	for _, r := range diag.Rules() {
 		if string(r.Name) == name {
-			parts = append(parts, explainRule(r))
+			parts = append(parts, s.explainRule(r))
 		}
 	}
 	p, err := s.loadOrBuiltins()
@@ -59,7 +59,7 @@ func (s *session) explain(c *cli.Context) error {
 		return err
 	}
 	if info, ok := gates.Find(name); ok {
-		parts = append(parts, explainGate(info))
+		parts = append(parts, s.explainGate(info))
 	}
 	for _, n := range p.names.Names() {
 		if n.Name == name {
@@ -89,20 +89,20 @@ func (s *session) explainPhase(run, phase string) error {
 	return s.print(text)
 }
 
-func explainRule(r diag.RuleInfo) string {
+func (s *session) explainRule(r diag.RuleInfo) string {
 	text, ok := docs.Rule(string(r.Name))
 	if !ok {
 		panic("BUG: rule " + string(r.Name) + " has no section in docs/rules.md")
 	}
-	return fmt.Sprintf("rule %s (%s)\n\n%s", r.Name, r.Severity, plainMarkdown(text))
+	return fmt.Sprintf("rule %s (%s)\n\n%s", r.Name, r.Severity, plainMarkdown(text, terminalWidth(s.out)))
 }
 
-func explainGate(info gates.Info) string {
+func (s *session) explainGate(info gates.Info) string {
 	text, ok := docs.Gate(info.Name)
 	if !ok {
 		panic("BUG: gate " + info.Name + " has no section in docs/gates.md")
 	}
-	return fmt.Sprintf("gate %s\n\n%s", info.Name, plainMarkdown(text))
+	return fmt.Sprintf("gate %s\n\n%s", info.Name, plainMarkdown(text, terminalWidth(s.out)))
 }
 
 // explainName shows the definition of a pipeline, an agent, or a gate or command of the file. What is part of
@@ -162,19 +162,56 @@ func explainCandidates(s *session) []candidate {
 	return append(out, s.nameCandidates(graph.PipelineName, graph.AgentName, graph.GateName, graph.CommandName, graph.EnvelopeName)...)
 }
 
-// plainMarkdown shows Markdown in a terminal: code is set in instead of fenced.
-func plainMarkdown(text string) string {
+// plainMarkdown shows Markdown in a terminal: code is set in instead of fenced, a table has its columns aligned,
+// and prose is broken for the width of the terminal, 0 for none.
+func plainMarkdown(text string, columns int) string {
 	var b strings.Builder
+	var prose, rows []string
+	flush := func() {
+		if len(prose) > 0 {
+			whole := strings.Join(prose, "\n")
+			if columns > 0 {
+				whole = report.Paragraphs(whole)
+			}
+			b.WriteString(report.Fit(whole+"\n", columns))
+		}
+		var cells [][]string
+		for _, row := range rows {
+			cells = append(cells, tableCells(row))
+		}
+		b.WriteString(report.Fit(report.Table(cells), columns))
+		prose, rows = nil, nil
+	}
 	inCode := false
-	for _, line := range strings.SplitAfter(text, "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "```"):
+			flush()
 			inCode = !inCode
 		case inCode && !isBlank(line):
-			b.WriteString("    " + line)
+			b.WriteString("    " + line + "\n")
+		case inCode:
+			b.WriteString("\n")
+		case strings.HasPrefix(line, "|"):
+			if !strings.HasPrefix(line, "|-") {
+				rows = append(rows, line)
+			}
 		default:
-			b.WriteString(line)
+			if len(rows) > 0 {
+				flush()
+			}
+			prose = append(prose, line)
 		}
 	}
+	flush()
 	return b.String()
+}
+
+// tableCells are the cells of a row of a Markdown table.
+func tableCells(row string) []string {
+	cells := strings.Split(strings.Trim(row, "|"), "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"foundry/internal/report"
 )
 
 // This file draws the help. Everything in it comes from the table of verbs, their flags and the table of
@@ -40,7 +42,7 @@ func verbHelp(v verb, globals []cli.Flag) string {
 	}
 	b.WriteString(strings.TrimRight(usage+" "+v.ArgsUsage, " ") + "\n")
 	if v.Description != "" {
-		b.WriteString("\n" + strings.TrimSpace(v.Description) + "\n")
+		b.WriteString("\n" + report.Paragraphs(strings.TrimSpace(v.Description)) + "\n")
 	}
 	if len(v.Flags) > 0 {
 		b.WriteString("\nflags:\n")

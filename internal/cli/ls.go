@@ -10,6 +10,7 @@ import (
 	"foundry/builtins"
 	"foundry/gates"
 	"foundry/graph"
+	"foundry/internal/report"
 )
 
 // listed is one definition, as `ls --json` prints it.
@@ -84,7 +85,7 @@ func (s *session) ls(c *cli.Context, whats []string) error {
 	if c.Bool("json") {
 		return s.printJSON(rows)
 	}
-	return s.print(listText(rows))
+	return s.print(report.Fit(listText(rows), terminalWidth(s.out)))
 }
 
 // readable says that the file has at least names to list: what is broken only in its details is for lint.
