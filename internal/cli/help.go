@@ -49,7 +49,7 @@ func verbHelp(v verb, globals []cli.Flag) string {
 		writeRows(&b, flagRows(v.Flags))
 	}
 	b.WriteString("\nglobal flags:\n")
-	writeRows(&b, flagRows(globals))
+	writeRows(&b, flagRows(globals, v.Flags...))
 	if len(v.examples) > 0 {
 		b.WriteString("\nexamples:\n")
 		var rows [][2]string
@@ -77,9 +77,11 @@ func exitRows(which ...Exit) [][2]string {
 	return rows
 }
 
-// flagRows shows each flag with its names, the word for its value, and its default where one was set.
-func flagRows(flags []cli.Flag) [][2]string {
+// flagRows shows each flag with its names, the word for its value, and its default where one was set. Names that
+// are those of nearer flags are left out: they are not reached.
+func flagRows(flags []cli.Flag, nearer ...cli.Flag) [][2]string {
 	var rows [][2]string
+	taken := tableOf(nearer)
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)
 		if !ok {
@@ -90,6 +92,9 @@ func flagRows(flags []cli.Flag) [][2]string {
 		}
 		var names []string
 		for _, n := range f.Names() {
+			if taken[dashed(n)] != nil {
+				continue
+			}
 			if len(n) == 1 {
 				names = append([]string{dashed(n)}, names...)
 			} else {
