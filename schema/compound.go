@@ -42,6 +42,16 @@ func flowItem(n *yaml.Node) string {
 
 // argv reads a list of words that are given to a program as they are.
 func (d *decoder) argv(v value) Texts {
+	if n := v.node; n.Kind == yaml.ScalarNode && n.Style == 0 && !isNull(n) && !strings.ContainsAny(n.Value, "\"'\\$`|&;<>*") {
+		// The whole line as one word would be the name of a program.
+		argv := strings.Fields(n.Value)
+		for i := range argv {
+			argv[i] = flowItem(&yaml.Node{Kind: yaml.ScalarNode, Value: argv[i]})
+		}
+		d.report(v.via, diag.WrongType, d.span(v), "%s takes a list of texts, not a text", v.label()).
+			Hintf("write %s: [%s]", v.name, strings.Join(argv, ", "))
+		return Texts{}
+	}
 	out := d.texts(v)
 	if !out.Set {
 		return out

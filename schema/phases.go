@@ -85,6 +85,11 @@ func ofPatch(k *key[Phase]) *key[Patch] {
 var kinds = map[string]string{"agent": "agent", "run": "code", "command": "code", "builtin": "code", "ask": "ask", "call": "call"}
 
 func (d *decoder) phases(v value) []Phase {
+	if n := v.node; n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.ScalarNode {
+		d.report(v.via, diag.WrongType, d.opening(n), "%s takes a list, not a mapping", v.label()).
+			Hintf("each phase begins with a dash and its id: - id: %s", clip(n.Content[0].Value))
+		return nil
+	}
 	out := listOf(d, v, d.phase)
 	if v.node.Kind == yaml.SequenceNode && len(v.node.Content) == 0 {
 		d.report(v.via, diag.MissingKey, d.span(v), "a pipeline needs at least one phase")

@@ -218,10 +218,15 @@ func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool) string
 		return ""
 	}
 	own := make([]string, len(rows))
+	var built []string
 	for i, k := range rows {
 		own[i] = k.Name
+		if k.Built {
+			built = append(built, k.Name)
+		}
 	}
 	sort.Strings(own)
+	sort.Strings(built)
 	found := d.report(e.via, diag.UnknownKey, at, "%s has no key %q", noun, clip(e.name))
 	if s, ok := foreign[e.name]; ok && slices.Contains(own, s) {
 		found.Hintf("foundry's word is %q: %s", s, docOf(rows, s))
@@ -241,7 +246,7 @@ func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool) string
 			return ""
 		}
 	}
-	found.Hintf("the keys are %s", words(own))
+	found.Hintf("the keys are %s", words(built))
 	return ""
 }
 

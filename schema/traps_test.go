@@ -209,3 +209,21 @@ func TestTrapsOfOtherPlaces(t *testing.T) {
 		})
 	}
 }
+
+// TestHintsLead checks hints that say more than what is wrong.
+func TestHintsLead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, file, hint, not string }{
+		{"the words of an argv", "version: 1\nproject: {harness: command, argv: claude -p --effort=low}\n", "write argv: [claude, -p, '--effort=low']", "-p --"},
+		{"an argv that a shell would read", "version: 1\nproject:\n  argv: sh -c 'a b'\n", "write argv: [", ""},
+		{"phases by name", "version: 1\npipelines:\n  p:\n    phases:\n      build: {agent: a}\n", "- id: build", ""},
+		{"keys that are not built are not offered", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, prompt", "call"},
+		{"nor kinds", "version: 1\npipelines: {p: {phases: [{id: a}]}}\n", "agent, run, command, builtin or ask", "call"},
+	} {
+		_, list := Decode(diag.NewSource("foundry.yaml", tt.file))
+		found := list.Sorted()
+		if len(found) != 1 || !strings.Contains(found[0].Hint, tt.hint) || (tt.not != "" && strings.Contains(found[0].Hint, tt.not)) {
+			t.Errorf("%s: want one hint with %q:%s", tt.name, tt.hint, show(found))
+		}
+	}
+}
