@@ -24,9 +24,12 @@ type Rehearsal struct {
 
 // Rehearse renders every phase's texts for a run that has not begun.
 func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
-	if info.ID == "" {
-		info.ID = "run_000000_000000"
+	for name, value := range map[string]*string{"run_id": &info.ID, "branch": &info.Branch, "base": &info.Base, "worktree": &info.Worktree} {
+		if *value == "" {
+			*value = asWritten(name)
+		}
 	}
+	world := runner.World{Context: asWritten("context"), HandoffDir: asWritten("handoff_dir")}
 	state, _, err := runner.Step(g, runner.New(g), runner.Event{Kind: runner.RunStarted, Run: &info})
 	if err != nil {
 		return nil, err
@@ -42,7 +45,7 @@ func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
 		case graph.AgentWork:
 			agent := &g.Agents[ph.Agent]
 			r.Agent, r.Writes = agent.Name+" on "+agent.Harness, writesText(ph)
-			m, err := runner.Prompt(g, state, runner.Command{ID: runner.ID{Kind: runner.SendTurn, Phase: ph.ID}, Purpose: runner.ForPrompt, Agent: ph.Agent, Session: 1}, runner.World{}, false)
+			m, err := runner.Prompt(g, state, runner.Command{ID: runner.ID{Kind: runner.SendTurn, Phase: ph.ID}, Purpose: runner.ForPrompt, Agent: ph.Agent, Session: 1}, world, false)
 			if err != nil {
 				return nil, err
 			}
@@ -58,6 +61,9 @@ func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
 	}
 	return out, nil
 }
+
+// asWritten is the template of a name that only a run can know.
+func asWritten(name string) string { return "{{" + name + "}}" }
 
 func source(t *dsl.Template) string {
 	if t == nil {
