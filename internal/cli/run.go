@@ -259,5 +259,5 @@ func who() string {
 			return v
 		}
 	}
-	return strconv.Itoa(os.Getuid())
+	return "uid " + strconv.Itoa(os.Getuid())
 }
