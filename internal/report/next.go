@@ -88,7 +88,7 @@ func (t *Trace) Next(f Facts) []Step {
 func (t *Trace) afterAccepted() []Step {
 	id := t.ID
 	if t.Merged != nil || t.Dropped || t.Branch == "" || t.Info.Isolation == "checkout" {
-		return []Step{{"foundry show " + id, "all of it again"}}
+		return []Step{{"foundry diff " + id, "what it changed"}}
 	}
 	return []Step{{"foundry diff " + id, "what it changed"}, {"foundry merge " + id, "land it on " + first(t.Base, "its base")},
 		{"foundry discard " + id, "drop it"}}
