@@ -148,13 +148,13 @@ func (t *Trace) table(b *block, f Facts) {
 	}
 	names, words, times := 5, 6, 4
 	for _, p := range t.Phases {
-		w, _ := statusWord(p.Status)
+		w, _ := t.word(p, f)
 		names, words, times = max(names, width(p.Name)), max(words, width(w)), max(times, width(p.time(f)))
 	}
 	names = min(names, 2*longestName)
 	b.line("  " + b.style.Paint(Dim, pad("phase", names)+"  "+pad("status", words)+"  visits  "+padLeft("time", times)))
 	for _, p := range t.Phases {
-		word, paint := statusWord(p.Status)
+		word, paint := t.word(p, f)
 		visits, note := "–", p.Why
 		if n := len(p.Visits); n > 0 {
 			visits = fmt.Sprint(n)
@@ -166,6 +166,15 @@ func (t *Trace) table(b *block, f Facts) {
 		b.line("  " + pad(cut(flat(p.Name), names), names) + "  " + b.style.Paint(paint, pad(word, words)) + "  " + padLeft(visits, 6) + "  " +
 			padLeft(p.time(f), times) + "  " + b.style.Paint(Dim, cut(firstLine(note), b.room(left))))
 	}
+}
+
+// word is a phase's status as people read it. What no process carries on does not run.
+func (t *Trace) word(p *Phase, f Facts) (string, Paint) {
+	dead := t.Status == "interrupted" || t.Status == "killed" || t.Status == "running" && !f.Live
+	if p.Status == "running" && dead {
+		return "cut off", Yellow
+	}
+	return statusWord(p.Status)
 }
 
 // said is the visit's note, or why it failed.

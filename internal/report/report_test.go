@@ -214,6 +214,26 @@ func TestJSONIsTheEventItself(t *testing.T) {
 	}
 }
 
+// TestNothingRuns holds that no phase is said to run when no process carries the run on.
+func TestNothingRuns(t *testing.T) {
+	t.Parallel()
+	cut := start("a").on("a", 1, entered)
+	stopped := start("a").on("a", 1, entered).add(runner.Event{Kind: runner.RunInterrupted})
+	for name, c := range map[string]struct {
+		log   *tape
+		facts Facts
+		want  string
+	}{
+		"live":        {cut, Facts{Live: true}, "running"},
+		"crashed":     {cut, Facts{}, "cut off"},
+		"interrupted": {stopped, Facts{}, "cut off"},
+	} {
+		if text := TraceOf(id, c.log.events).Final(Style{}, c.facts); !strings.Contains(text, "  a      "+c.want) {
+			t.Errorf("%s: want phase a %s in\n%s", name, c.want, text)
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	t.Parallel()
 	end := func(status, reason string) runner.Event {
@@ -226,7 +246,7 @@ func TestNext(t *testing.T) {
 		want  string
 	}{
 		"accepted":    {repaired(), Facts{}, "foundry diff " + id},
-		"merged":      {merged(), Facts{}, "foundry show " + id},
+		"merged":      {merged(), Facts{}, "foundry diff " + id},
 		"spent":       {refused(), Facts{}, "foundry show " + id + " review"},
 		"asks":        {waiting(), Facts{}, "foundry approve " + id + " ship"},
 		"budget":      {start("a").add(end("rejected", "budget:turns")), Facts{}, "foundry resume " + id + " --limit turns=+20"},
