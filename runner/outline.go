@@ -15,7 +15,8 @@ type Outline struct {
 	Base        string     `json:"base"`
 	BranchPoint string     `json:"branch_point"`
 	Worktree    string     `json:"worktree"`
-	Merged      *string    `json:"merged"`  // the commit, nil when nothing was merged
+	Merged      *string    `json:"merged"` // the commit, nil when nothing was merged
+	Discarded   bool       `json:"discarded"`
 	Started     *time.Time `json:"started"` // nil when the log holds no run.started
 	Ended       *time.Time `json:"ended"`   // nil unless the run came to rest for good
 	Usage       UsageSum   `json:"usage"`
@@ -75,6 +76,8 @@ func (o *Outline) Add(e *Event) {
 				o.Reason += ": " + e.Text
 			}
 		}
+	case RunDiscarded:
+		o.Discarded = true
 	case RunMerged:
 		commit := e.Commit
 		o.Merged = &commit

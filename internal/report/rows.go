@@ -60,14 +60,25 @@ func Rows(rows []Row, s Style, now time.Time) string {
 	}
 	line(head, Dim, true)
 	for i, row := range cells {
-		_, paint := statusWord(rows[i].Status)
+		_, paint := rows[i].word()
 		line(row, paint, false)
 	}
 	return b.text.String()
 }
 
+// word is the status, or what became of a run since: what still waits for somebody stands out.
+func (r *Row) word() (string, Paint) {
+	switch {
+	case r.Merged != nil:
+		return "merged", Green
+	case r.Discarded:
+		return "discarded", Dim
+	}
+	return statusWord(r.Status)
+}
+
 func (r *Row) cells(now time.Time) []string {
-	word, _ := statusWord(r.Status)
+	word, _ := r.word()
 	started, took := "–", "–"
 	if r.Started != nil {
 		started = Ago(*r.Started, now)
