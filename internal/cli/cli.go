@@ -72,9 +72,10 @@ type session struct {
 type verb struct {
 	*cli.Command
 	examples []example
-	exits    []Exit                     // the exits besides Done and Usage that it can end with
-	operands func(*session) []candidate // what may stand as an argument, for completion
-	values   map[string][]string        // the words that a flag takes, by the flag's first name
+	exits    []Exit                             // the exits besides Done and Usage that it can end with
+	operands func(*session) []candidate         // what may stand as the first argument, for completion
+	phases   func(*session, string) []candidate // the phases of what the first argument names, for the second one and for flags
+	values   map[string][]string                // the words that a flag takes, by the flag's first name
 }
 
 // example is a line to type, and what it does.

@@ -122,6 +122,7 @@ func (s *session) complete(line []string) []candidate {
 	known := tableOf(globals)
 	var at *verb
 	var expects cli.Flag // a flag whose value is the next word
+	var operands []string
 	for _, w := range before {
 		switch {
 		case expects != nil:
@@ -144,19 +145,21 @@ func (s *session) complete(line []string) []candidate {
 					known[name] = f
 				}
 			}
+		default:
+			operands = append(operands, w)
 		}
 	}
-	return matching(word, s.candidates(word, at, expects, known, verbs))
+	return matching(word, s.candidates(word, at, operands, expects, known, verbs))
 }
 
 // candidates are all words that may stand where word stands.
-func (s *session) candidates(word string, at *verb, expects cli.Flag, known flagTable, verbs []verb) []candidate {
+func (s *session) candidates(word string, at *verb, operands []string, expects cli.Flag, known flagTable, verbs []verb) []candidate {
 	name, _, attached := strings.Cut(word, "=")
 	switch {
 	case expects != nil:
-		return at.valuesOf(expects)
+		return s.valuesOf(at, operands, expects)
 	case attached && known[name] != nil:
-		found := at.valuesOf(known[name])
+		found := s.valuesOf(at, operands, known[name])
 		for i := range found {
 			found[i].word = name + "=" + found[i].word
 		}
@@ -164,15 +167,21 @@ func (s *session) candidates(word string, at *verb, expects cli.Flag, known flag
 	case strings.HasPrefix(word, "-"):
 		var found []candidate
 		for name, f := range known {
+			if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
+				continue
+			}
 			if len(name) > 2 || len(f.Names()) == 1 {
 				_, usage := valueWord(f.(cli.DocGenerationFlag).GetUsage())
 				found = append(found, candidate{name, usage})
 			}
 		}
+		found = append(found, candidate{"--help", "show the help of it"})
 		sort.Slice(found, func(i, j int) bool { return found[i].word < found[j].word })
 		return found
-	case at != nil && at.operands != nil:
+	case at != nil && len(operands) == 0 && at.operands != nil:
 		return at.operands(s)
+	case at != nil && len(operands) == 1 && at.phases != nil && at.Name != "up" && at.Name != "resume":
+		return at.phases(s, operands[0])
 	case at != nil:
 		return nil
 	}
@@ -186,14 +195,21 @@ func (s *session) candidates(word string, at *verb, expects cli.Flag, known flag
 }
 
 // valuesOf are the words that a flag takes, when they are known.
-func (v *verb) valuesOf(f cli.Flag) []candidate {
-	if f.Names()[0] == "color" {
+func (s *session) valuesOf(v *verb, operands []string, f cli.Flag) []candidate {
+	name := f.Names()[0]
+	switch {
+	case name == "color":
 		return words("auto", "always", "never")
-	}
-	if v == nil {
+	case v == nil:
 		return nil
+	case v.phases != nil && (name == "from" || name == "until"):
+		first := ""
+		if len(operands) > 0 {
+			first = operands[0]
+		}
+		return v.phases(s, first)
 	}
-	return words(v.values[f.Names()[0]]...)
+	return words(v.values[name]...)
 }
 
 // takeGlobal follows -C and -f, which decide whose names are offered.

@@ -130,6 +130,28 @@ func unknownPipeline(p *project, name string) error {
 // pipelineCandidates completes the name of a pipeline.
 func pipelineCandidates(s *session) []candidate { return s.nameCandidates(graph.PipelineName) }
 
+// pipelinePhases completes a phase of a pipeline of the file; "" is the one that runs when none is named.
+func pipelinePhases(s *session, name string) []candidate {
+	p, err := s.loadOrBuiltins()
+	if err != nil || p.doc == nil {
+		return nil
+	}
+	if !slices.Contains(pipelineNames(p), name) { // a request stands there
+		name = p.doc.Default.Value
+	}
+	var out []candidate
+	for i := range p.doc.Pipelines {
+		pl := &p.doc.Pipelines[i]
+		if pl.Name.Value != name && (name != "" || len(p.doc.Pipelines) > 1) {
+			continue
+		}
+		for j := range pl.Phases {
+			out = append(out, candidate{pl.Phases[j].ID.Value, pl.Phases[j].Description.Value})
+		}
+	}
+	return out
+}
+
 // nameCandidates completes names of the given kinds; a file that cannot be read leaves what ships.
 func (s *session) nameCandidates(kinds ...graph.NameKind) []candidate {
 	p, err := s.loadOrBuiltins()

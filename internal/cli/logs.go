@@ -35,6 +35,7 @@ answered instead.`,
 		},
 		exits:    []Exit{Failed},
 		operands: runCandidates,
+		phases:   runPhases,
 		examples: []example{
 			{"foundry logs last test", "what the tests printed, every visit"},
 			{"foundry logs last build@2 --prompts", "the second visit's prompt and reply"},
@@ -192,6 +193,7 @@ func diffVerb(s *session) verb {
 		},
 		exits:    []Exit{Failed},
 		operands: runCandidates,
+		phases:   runPhases,
 		examples: []example{{"foundry diff last", "all that the newest run changed"}, {"foundry diff last build@2", "what the second visit of build changed"}},
 	}
 }

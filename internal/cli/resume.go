@@ -41,6 +41,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
 		values:   map[string][]string{"output": {"auto", "plain", "json"}},
 		operands: runCandidates,
+		phases:   runPhases,
 		examples: []example{
 			{"foundry resume last", "after a crash, a reboot, or ctrl-c"},
 			{"foundry resume last --retry 2", "a loop was spent: allow two more rounds"},
@@ -272,6 +273,7 @@ workspace was edited since, what judged the old tree runs again and the question
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
 		values:   map[string][]string{"output": {"auto", "plain", "json"}},
 		operands: runCandidates,
+		phases:   runPhases,
 		examples: []example{
 			{"foundry " + word + " last", "the only open question of the newest run"},
 			{"foundry " + word + " last ship -m \"after the demo\"", "one of several, with a note"},

@@ -70,6 +70,7 @@ func showVerb(s *session) verb {
 		},
 		exits:    []Exit{Failed},
 		operands: runCandidates,
+		phases:   runPhases,
 		examples: []example{
 			{"foundry show last", "the newest run"},
 			{"foundry show last build@2", "the second visit of a phase: prompt, envelope, gates"},
@@ -151,6 +152,23 @@ func (s *session) graphOf(pl *place, id string, events []runner.Event) *graph.Gr
 		return nil
 	}
 	return g
+}
+
+// runPhases completes a phase of a run.
+func runPhases(s *session, run string) []candidate {
+	_, events, err := s.recordsOnly().readRun(run)
+	if err != nil {
+		return nil
+	}
+	var out []candidate
+	seen := map[string]bool{}
+	for _, e := range events {
+		if e.Kind == runner.PhaseQueued && !seen[e.Phase] {
+			seen[e.Phase] = true
+			out = append(out, candidate{word: e.Phase})
+		}
+	}
+	return out
 }
 
 // runCandidates are the ids of the newest runs, for completion.

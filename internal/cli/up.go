@@ -59,6 +59,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
 		values:   map[string][]string{"output": outputs, "merge": merges},
 		operands: pipelineCandidates,
+		phases:   pipelinePhases,
 		examples: []example{
 			{`foundry up "fix the flaky login test"`, "the default pipeline, with a request"},
 			{"foundry up plan-build-test -r \"add subtraction\"", "a pipeline by name"},
