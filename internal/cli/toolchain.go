@@ -144,7 +144,7 @@ func nodeRunner(l *lookout, declared string) (runner, install string) {
 	case declared == "pnpm" || declared == "bun" || declared == "yarn":
 		return declared, declared + " install"
 	}
-	return "npm", "npm install"
+	return "npm", "npm install --no-package-lock" // a lockfile that it wrote would be part of what the run changed
 }
 
 func cargoCommands(l *lookout) ([]foundCommand, []string) {

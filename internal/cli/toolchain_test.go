@@ -36,9 +36,9 @@ func TestFindToolchain(t *testing.T) {
 		{name: "npm", files: map[string]string{"package.json": scripts + "}", "package-lock.json": ""},
 			commands: "test=npm test;lint=npm run lint;build=npm run build", setup: "npm ci"},
 		{name: "npm without a lockfile", files: map[string]string{"package.json": `{"scripts": {"test": "jest"}}`},
-			commands: "test=npm test", setup: "npm install"},
+			commands: "test=npm test", setup: "npm install --no-package-lock"},
 		{name: "npm's own placeholder is no test", files: map[string]string{
-			"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`}, setup: "npm install"},
+			"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`}, setup: "npm install --no-package-lock"},
 		{name: "pnpm", files: map[string]string{"package.json": scripts + "}", "pnpm-lock.yaml": ""},
 			commands: "test=pnpm test;lint=pnpm run lint;build=pnpm run build", setup: "pnpm install --frozen-lockfile"},
 		{name: "yarn 1", files: map[string]string{"package.json": `{"scripts": {"test": "jest"}}`, "yarn.lock": ""},
