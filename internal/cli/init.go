@@ -46,7 +46,7 @@ func initVerb(s *session) verb {
 			Name:  "init",
 			Usage: "write foundry.yaml for this repository",
 			Description: `Looks at the files at the top of the repository for the commands that test, lint and build it
-(package.json, Cargo.toml, go.mod, pyproject.toml or requirements.txt, Gradle, Maven, .NET, Make), looks for
+(package.json, Cargo.toml, go.mod, pyproject.toml, requirements.txt or tests in Python, Gradle, Maven, .NET, Make), looks for
 installed agents on PATH, and writes a commented foundry.yaml. Nothing is started, and a pipeline file that
 exists is never overwritten.`,
 			Flags: []cli.Flag{

@@ -187,8 +187,12 @@ func pythonCommands(l *lookout) (found []foundCommand, setup []string) {
 			}
 		}
 	}
-	if project == "" && requirements == "" {
-		return nil, nil
+	if project == "" && requirements == "" { // tests alone are a project, too
+		if from = l.first("pytest.ini", "conftest.py", "tests/conftest.py"); from == "" {
+			if from = l.match("tests/test*.py", "test_*.py"); from == "" {
+				return nil, nil
+			}
+		}
 	}
 	tool, python := "python3 -m ", "python3" // how a tool and the interpreter are started
 	for _, manager := range []struct{ lock, name, install string }{
