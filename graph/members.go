@@ -73,6 +73,9 @@ func (c *Catalogue) membersAnywhere(chain []string) []Member {
 	var out []Member
 	for _, doc := range []*schema.Document{c.user, c.builtin} {
 		for i := range doc.Pipelines {
+			if doc.Pipelines[i].Name.Value == "" {
+				continue
+			}
 			for _, m := range c.Members(doc.Pipelines[i].Name.Value, "", Inside, chain) {
 				if !slices.ContainsFunc(out, func(o Member) bool { return o.Name == m.Name }) {
 					out = append(out, m)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -62,9 +63,35 @@ func openForEditor(path, text string, unsaved func(path string) (string, bool)) 
 		Source: p.source, Broken: p.doc.Broken, Names: p.names, Root: p.root, Uses: p.uses(),
 		Lint: func() []diag.Diagnostic {
 			found := p.lint()
-			return diag.Unsilenced(found.Sorted())
+			list := diag.Unsilenced(found.Sorted())
+			if _, home := homeOf(path, unsaved); home != nil && home.uses()(path) {
+				list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Rule == diag.Unused })
+			}
+			return list
 		},
 	}
+}
+
+// homeOf is the path and the project of the pipeline file that is found from the place of another file. The project
+// is nil when there is none, and for that file itself.
+func homeOf(path string, unsaved func(path string) (string, bool)) (home string, p *project) {
+	if path == "" {
+		return "", nil
+	}
+	s := session{dir: filepath.Dir(path)}
+	home, err := s.findFile()
+	if err != nil || home == path {
+		return home, nil
+	}
+	root, _ := repositoryTop(filepath.Dir(home))
+	text, open := unsaved(home)
+	if rel, err := filepath.Rel(root, home); !open && err == nil {
+		text, err = readInside(root, rel)
+		if err != nil {
+			return "", nil
+		}
+	}
+	return home, unsavedProject(home, text, unsaved)
 }
 
 // unsavedProject is newProject with what the editor has not saved.
@@ -115,17 +142,9 @@ func openTestsForEditor(path, text string, unsaved func(path string) (string, bo
 		rel = filepath.Base(path)
 	}
 	source := diag.NewSource(filepath.ToSlash(rel), text)
-	s := session{dir: filepath.Dir(path)}
-	home, _ := s.findFile() // without one, tests are of the pipelines that ship
-	body, known := unsaved(home)
-	if !known && home != "" {
-		if body, err = s.readPipeline(home); err != nil {
-			home = ""
-		}
-	}
-	p := newProject(root, "", "", nil, nil)
-	if home != "" {
-		p = unsavedProject(home, body, unsaved)
+	home, p := homeOf(path, unsaved)
+	if p == nil { // then the tests are about the pipelines that ship
+		p = newProject(root, "", "", nil, nil)
 	}
 	uses := p.uses()
 	return lsp.Project{

@@ -141,6 +141,23 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
+// TestIncludedFile: what an included file defines is for others to use.
+func TestIncludedFile(t *testing.T) {
+	t.Parallel()
+	part := "version: 1\nagents:\n  helper: {harness: script, script: [{reply: {}}], prompt: x}\n"
+	for home, want := range map[string]bool{"version: 1\ninclude: [part.yaml]\n": false, "version: 1\n": true} {
+		c := open(t)
+		uris := repository(t, map[string]string{"foundry.yaml": home})
+		c.didOpen(uris("part.yaml"), part)
+		found := c.findings(uris("part.yaml"), 1)
+		if got := slices.ContainsFunc(found, func(f finding) bool { return f.Code == "unused" }); got && !want {
+			t.Errorf("with %q: %+v", home, found)
+		} else if want && !got {
+			t.Errorf("with %q nothing is unused", home)
+		}
+	}
+}
+
 // TestFilesOfTests: a file of tests knows the pipelines of the pipeline file above it.
 func TestFilesOfTests(t *testing.T) {
 	t.Parallel()

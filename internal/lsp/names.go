@@ -41,8 +41,8 @@ func namesOf(text string, root *node) *names {
 			continue
 		}
 		for _, p := range section.pairs {
-			if p.colon {
-				n.byKind[s.kind] = append(n.byKind[s.kind], definition{valueOf(text, p.key), p.key, p.value})
+			if name := valueOf(text, p.key); p.colon && name != "" {
+				n.byKind[s.kind] = append(n.byKind[s.kind], definition{name, p.key, p.value})
 			}
 		}
 	}
@@ -52,8 +52,9 @@ func namesOf(text string, root *node) *names {
 			continue
 		}
 		for _, item := range list.items {
-			if id := item.get(text, "id"); id != nil && id.shape == scalar {
-				n.phases[p.name] = append(n.phases[p.name], definition{valueOf(text, id), id, item})
+			id := item.get(text, "id")
+			if name := valueOf(text, id); name != "" {
+				n.phases[p.name] = append(n.phases[p.name], definition{name, id, item})
 			}
 		}
 	}

@@ -52,7 +52,9 @@ func (v *view) askAt(offset int) (ask, place, bool) {
 		return ask{}, p, false
 	}
 	from, to := p.leaf.inside(v.text)
-	offset = min(max(offset, from), to)
+	if offset < from || offset > to { // before the quote, or on the header line of a block
+		return ask{from: offset, to: offset}, p, true
+	}
 	whole := ask{from: from, to: offset}
 	if p.isKey {
 		whole.offers = v.keyOffers(p)

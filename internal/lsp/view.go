@@ -101,7 +101,7 @@ func (v *view) phases(pipeline string) []phaseName {
 	if pipeline == "" {
 		seen := map[string]bool{}
 		for _, n := range v.cat.Names() {
-			if n.Kind != graph.PipelineName {
+			if n.Kind != graph.PipelineName || n.Name == "" {
 				continue
 			}
 			for _, p := range v.phases(n.Name) {
@@ -122,6 +122,9 @@ func (v *view) phases(pipeline string) []phaseName {
 	known, _ := v.cat.Pipeline(pipeline)
 	for i := range known.Phases {
 		ph := &known.Phases[i]
+		if ph.ID.Value == "" {
+			continue
+		}
 		out = append(out, phaseName{name: ph.ID.Value, detour: ph.Detour.Value, does: phaseWork(ph)})
 	}
 	return out
