@@ -99,7 +99,7 @@ func (s *session) drive(d driving) error {
 	unheard := sync.OnceFunc(s.secondSignal(force))
 	defer unheard()
 	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Force: force,
-		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard)}
+		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard, force)}
 	if d.input {
 		c.Ask = s.askPerson
 	}

@@ -21,10 +21,11 @@ func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command,
 	}
 	e.Purpose, e.Tree, e.Ref = c.Purpose.String(), snap.Tree, snap.Ref
 	if c.Purpose == runner.ForAsk {
-		e.Text = d.world(ctx, s).Context // the question may show it
+		e.Text = d.world(ctx, s, c.ID.Phase).Context // the question may show it
 	}
 	if c.Purpose == runner.ForStart {
 		d.remember(c, snap)
+		d.lookOutside(ctx, c)
 	}
 	send(e)
 }
@@ -91,6 +92,7 @@ func (d *driver) boundary(ctx context.Context, c runner.Command, send func(...ru
 	for _, v := range got.Violations {
 		e.Outside = append(e.Outside, runner.Violation{Path: v.Path, Change: v.Change, Reason: v.Reason, Undone: v.Undone, Note: v.Note})
 	}
+	d.sayOutside(ctx, c, send)
 	send(e)
 }
 

@@ -15,34 +15,45 @@ import (
 // cardLines bounds the diff stat in the context card.
 const cardLines = 40
 
-// readsContext says whether any text of the pipeline reads the context card, which costs a look at the
-// repository.
-func readsContext(g *graph.Graph) bool {
-	var texts []*dsl.Template
-	script := func(s graph.Script, env []graph.EnvVar) {
-		texts = append(texts, s.Argv...)
-		for _, v := range env {
-			texts = append(texts, v.Value)
-		}
-	}
-	script(graph.Script{}, g.Project.Env)
-	for i := range g.Agents {
-		texts = append(texts, g.Agents[i].System)
-		script(graph.Script{}, g.Agents[i].Env)
-	}
+// cardReaders are the phases of which a text reads the context card, and whether a criterion does. The card costs a
+// look at the whole workspace, so it is made for these alone.
+func cardReaders(g *graph.Graph) (phases graph.Set, criteria bool) {
+	everywhere := readCard(values(g.Project.Env))
+	phases, criteria = graph.NewSet(len(g.Phases)), everywhere
 	for i := range g.Phases {
 		ph := &g.Phases[i]
-		texts = append(texts, ph.Prompt, ph.Question, ph.Message)
-		script(ph.Script, ph.Env)
+		texts := append(values(ph.Env), ph.Prompt, ph.Question, ph.Message)
+		texts = append(texts, ph.Script.Argv...)
+		if ph.Kind == graph.AgentWork {
+			for _, a := range append([]int{ph.Agent}, g.Agents[ph.Agent].Fallback...) {
+				texts = append(append(texts, g.Agents[a].System), values(g.Agents[a].Env)...)
+			}
+		}
 		for _, gate := range ph.Gates {
 			if gate.Command != nil {
-				script(gate.Command.Script, gate.Command.Env)
+				texts = append(append(texts, gate.Command.Script.Argv...), values(gate.Command.Env)...)
 			}
+		}
+		if everywhere || readCard(texts) {
+			phases.Add(ph.ID)
 		}
 	}
 	for i := range g.Criteria {
-		script(g.Criteria[i].Command.Script, g.Criteria[i].Command.Env)
+		c := &g.Criteria[i].Command
+		criteria = criteria || readCard(append(values(c.Env), c.Script.Argv...))
 	}
+	return phases, criteria
+}
+
+func values(env []graph.EnvVar) []*dsl.Template {
+	out := make([]*dsl.Template, len(env))
+	for i := range env {
+		out[i] = env[i].Value
+	}
+	return out
+}
+
+func readCard(texts []*dsl.Template) bool {
 	for _, t := range texts {
 		if t == nil {
 			continue

@@ -37,7 +37,7 @@ func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send
 // command runs a code phase.
 func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.Graph.Phases[c.ID.Phase]
-	start, err := runner.Resolve(d.Graph, s, c.ID.Phase, d.world(ctx, s))
+	start, err := runner.Resolve(d.Graph, s, c.ID.Phase, d.world(ctx, s, c.ID.Phase))
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the command of %s: %w", ph.Name, err)))
 		return
@@ -133,7 +133,7 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 	if c.Before {
 		when = "before"
 	}
-	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s))
+	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s, -1))
 	if err == nil {
 		err = d.begins(ctx, "", "criterion "+cr.Name, d.Graph.Protect)
 	}

@@ -75,12 +75,14 @@ type driver struct {
 	ends      map[visitKey]workspace.Snapshot // after a visit's boundary was checked
 	last      *workspace.Snapshot             // the newest; what ran since without a snapshot of its own is in since
 	since     []unbounded
+	outside   map[visitKey]workspace.Outside
 	snapMu    sync.Mutex
 	busy      time.Duration // time with something running, before busyFrom
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget
 	timeUp    bool
-	wantsCard bool // a text of the pipeline reads the context card
+	readers   graph.Set // phases whose texts read the context card
+	reading   bool      // a criterion does
 	parked    bool
 	ended     bool
 	err       error
@@ -104,9 +106,9 @@ type report struct {
 // was running has been stopped, and nothing was concluded from it.
 func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, first ...runner.Event) (end Ending, err error) {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}}
+		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{}}
 	d.busy, d.granted = spent(c.Record.Events())
-	d.wantsCard = readsContext(c.Graph)
+	d.readers, d.reading = cardReaders(c.Graph)
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		stop()

@@ -132,7 +132,7 @@ func (l *looker) between(from, to string) ([]gates.Change, error) {
 // run runs a gate's own command.
 func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	d := l.d
-	st, err := runner.ResolveCommand(d.Graph, l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state))
+	st, err := runner.ResolveCommand(d.Graph, l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state, l.command.ID.Phase))
 	if err != nil {
 		return nil, err
 	}

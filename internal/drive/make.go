@@ -21,7 +21,7 @@ const setupTimeout = 15 * time.Minute
 // Workspace makes the workspace that a run's graph asks for: the checkout itself, or a fresh worktree from
 // the branch point, with what has to be copied and linked, and its setup done. note takes what is for the
 // record. When it fails half-way, what it made is left for `discard`, with the reason.
-func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info runner.RunInfo, environ []string, guard *process.Guard) func(context.Context, func(runner.Event)) (*workspace.Tree, error) {
+func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info runner.RunInfo, environ []string, guard *process.Guard, force <-chan struct{}) func(context.Context, func(runner.Event)) (*workspace.Tree, error) {
 	return func(ctx context.Context, note func(runner.Event)) (*workspace.Tree, error) {
 		if g.Isolation == graph.Checkout {
 			return repo.Checkout(ctx, info.ID)
@@ -39,7 +39,7 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 			return nil, fmt.Errorf("copying into the worktree: %w", err)
 		}
 		for i, script := range g.Project.Setup {
-			if err := setup(ctx, g, rec, tree, info, environ, guard, i, script, note); err != nil {
+			if err := setup(ctx, g, rec, tree, info, environ, guard, force, i, script, note); err != nil {
 				return nil, err
 			}
 		}
@@ -81,7 +81,7 @@ func protectedGlobs(g *graph.Graph) []string {
 }
 
 // setup runs one setup command in the fresh worktree. Its failure is the run's, with the log kept.
-func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *workspace.Tree, info runner.RunInfo, environ []string, guard *process.Guard, i int, script graph.Script, note func(runner.Event)) error {
+func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *workspace.Tree, info runner.RunInfo, environ []string, guard *process.Guard, force <-chan struct{}, i int, script graph.Script, note func(runner.Event)) error {
 	rel, full, err := rec.LogPath(fmt.Sprintf("logs/setup.%d.log", i+1))
 	if err != nil {
 		return fmt.Errorf("opening the log of the setup: %w", err)
@@ -90,7 +90,7 @@ func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *works
 	if err != nil {
 		return fmt.Errorf("rendering setup command %q: %w", script.Label, err)
 	}
-	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: tree.Dir(), Env: append(append([]string{}, environ...), start.Env...), LogPath: full, LogLimit: g.Project.Keep.LogBytes, Timeout: setupTimeout, Guard: guard})
+	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: tree.Dir(), Env: append(append([]string{}, environ...), start.Env...), LogPath: full, LogLimit: g.Project.Keep.LogBytes, Timeout: setupTimeout, Guard: guard, Kill: force})
 	e := runner.Event{Kind: runner.SetupRan, File: rel, Result: &runner.CommandResult{Command: script.Label, Exit: r.Exit, Signal: r.Signal,
 		Timeout: r.Reason == process.TimedOut, Output: r.Tail, Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}}
 	note(e)

@@ -21,7 +21,7 @@ const maxReply = 4 << 20
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	info, _ := harness.Find(agent.Harness)
-	world := d.world(ctx, s)
+	world := d.world(ctx, s, c.ID.Phase)
 	message, err := runner.Prompt(g, s, c, world, info.Remembers)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the prompt of %s: %w", ph.Name, err)))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"foundry/graph"
 	"foundry/runner"
 )
 
@@ -53,8 +54,8 @@ func (d *driver) makeWorkspace(ctx context.Context, c runner.Command, send func(
 	send(d.named(c, runner.WorkspaceReady))
 }
 
-// world looks at what texts may say of the world.
-func (d *driver) world(ctx context.Context, s runner.State) runner.World {
+// world looks at what texts of a phase may say of the world; p is -1 for those of criteria.
+func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) runner.World {
 	w := runner.World{HandoffDir: d.handoff()}
 	filepath.WalkDir(w.HandoffDir, func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() && len(w.HandoffFiles) < 1000 {
@@ -64,7 +65,7 @@ func (d *driver) world(ctx context.Context, s runner.State) runner.World {
 		}
 		return nil
 	})
-	if d.wantsCard {
+	if d.readers.Has(p) || (p < 0 && d.reading) {
 		w.Context = d.card(ctx, s.View().Info)
 	}
 	return w
