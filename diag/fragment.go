@@ -104,6 +104,26 @@ func escapeWidth(letter byte) int {
 	return 2
 }
 
+// Replace is the fragment with the part [start,end) written otherwise. What is put there stands where the part
+// stood; the rest keeps its place.
+func (f Fragment) Replace(start, end int, with string) Fragment {
+	g := Fragment{Text: f.Text[:start] + with + f.Text[end:], whole: f.whole}
+	if f.whole.Source == nil || f.at == nil && !f.verbatim {
+		return g
+	}
+	g.at = make([]int, 0, len(g.Text)+1)
+	for i := range start {
+		g.at = append(g.at, f.offset(i))
+	}
+	for range with {
+		g.at = append(g.at, f.offset(start))
+	}
+	for i := end; i <= len(f.Text); i++ {
+		g.at = append(g.at, f.offset(i))
+	}
+	return g
+}
+
 // Slice is the part [start,end) of the fragment, still mapped.
 func (f Fragment) Slice(start, end int) Fragment {
 	g := Fragment{Text: f.Text[start:end], whole: f.Span(start, end), verbatim: f.verbatim, base: f.base + start}

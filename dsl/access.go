@@ -3,6 +3,7 @@ package dsl
 // Names and fields: the part of the checking pass that looks things up in the scope.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -257,8 +258,28 @@ func (k *checker) field(t *Type, name *ast.StringNode, r *read) (*Type, bool) {
 	d := k.at(rule, name, what, name.Value)
 	if near := diag.Suggest(name.Value, t.fieldNames()); near != "" {
 		d.Hintf("did you mean %q?", near)
-	} else if len(t.Fields) > 0 {
+		return nil, false
+	}
+	if len(t.Fields) > 0 {
 		d.Hintf("there is: %s", strings.Join(t.fieldNames(), ", "))
 	}
+	if rule == diag.UnknownParam {
+		declare := fmt.Sprintf("declare it: params: {%s: {%s}}", name.Value, k.guessParam(name))
+		if d.Hint != "" {
+			declare = d.Hint + "; or " + declare
+		}
+		d.Hintf("%s", declare)
+	}
 	return nil, false
+}
+
+// guessParam is the declaration of a param that was read without being declared: a switch where it stands alone in
+// a condition, else a text.
+func (k *checker) guessParam(name *ast.StringNode) string {
+	after := strings.TrimSpace(k.src.frag.Text[k.src.offset(name.Location().To):])
+	alone := after == "" || strings.HasPrefix(after, "&&") || strings.HasPrefix(after, "||") || after[0] == ')'
+	if k.place == inCondition && alone {
+		return "type: bool, default: false"
+	}
+	return `type: string, default: ""`
 }

@@ -115,15 +115,21 @@ const envelopePrefix = "envelope:"
 // parse reads the text into a tree; nil when something was reported.
 func (k *checker) parse() ast.Node {
 	whole := k.src.frag
-	rest, short := strings.CutPrefix(whole.Text, envelopePrefix)
-	if !short || k.place == inCondition {
+	word := leadingName(whole.Text)
+	rest, short := strings.CutPrefix(whole.Text[len(word):], ":")
+	if !short || k.place == inCondition || word+":" != envelopePrefix && diag.Suggest(word, []string{"envelope"}) == "" {
 		return k.src.parse(&k.diags)
+	}
+	prefix := word + ":"
+	if prefix != envelopePrefix { // taken for what it resembles, so that what else is wrong shows too
+		k.diags.Report(diag.ExprSyntax, whole.Span(0, len(prefix)), "%q is not a spelling that templates have", prefix).
+			Hintf("did you mean %q?", envelopePrefix)
 	}
 	if strings.TrimSpace(rest) == "" {
 		k.diags.Report(diag.ExprSyntax, k.src.whole(), "a phase was expected after \"envelope:\"").Hintf("write it as in envelope:plan.summary")
 		return nil
 	}
-	k.src, k.prefix = newSource(whole.Slice(len(envelopePrefix), len(whole.Text))), envelopePrefix
+	k.src, k.prefix = newSource(whole.Slice(len(prefix), len(whole.Text))), envelopePrefix
 	tree := k.src.parse(&k.diags)
 	if tree == nil {
 		return nil

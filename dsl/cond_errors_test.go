@@ -30,7 +30,7 @@ func TestConditionErrors(t *testing.T) {
 		`$env.exit == 2`:                        `expr-syntax [$env] "$env" is not part of the language`,
 		`${{ true }} extra`:                     `expr-syntax [$] "$" is not part of the language`,
 		`{{ exit == 2 }}`:                       `expr-syntax [{{ exit == 2 }}] an expression stands here by itself, without braces; leave {{ and }} out`,
-		`envelope:review.approved`:              `expr-syntax [:] ":" is not expected here; write phases.plan.envelope.summary`,
+		`envelope:review.approved`:              `expr-syntax [envelope:review.approved] "envelope:review.approved" is a spelling of templates; write phases.review.envelope.approved`,
 		`output contains "it's`:                 `expr-syntax ["it's] a string begins with " and does not end; close it with "`,
 		`exit == 2 // "` + "\n && output == 'x": `expr-syntax ['x] a string begins with ' and does not end`,
 		`output == "\q"`:                        `expr-syntax [\q] this is not an escape`,
@@ -152,6 +152,39 @@ func TestSeveralErrors(t *testing.T) {
 	_, bad := CompileCond(in(`exti == 2 && phases.ghost.exit == 1 || envelope.aproved && status == "x"`), scopeOf(), boolT)
 	if got := found(bad); bad.Len() != 4 {
 		t.Errorf("%d findings:\n%s", bad.Len(), got)
+	}
+}
+
+// A slip does not hide what else is wrong.
+func TestErrorsBesideASlip(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`exti = 2 && passed("bild")`:         "[exti] [=] [\"bild\"]",
+		`"größe" == output || statsu = exit`: "[statsu] [=]",
+		`exit = 2 && (`:                      "[=]",
+		`!params.zzz`:                        "[zzz]",
+		`params.zzz == "fast"`:               "[zzz]",
+	} {
+		_, bad := CompileCond(in(text), scopeOf(), boolT)
+		var got []string
+		for _, d := range bad.Sorted() {
+			got = append(got, "["+d.Span.Text()+"]")
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %s, want %s:\n%s", text, got, want, found(bad))
+		}
+	}
+	for text, want := range map[string]string{
+		`!params.zzz`:                   "params: {zzz: {type: bool, default: false}}",
+		`exit == 1 && params.zzz`:       "params: {zzz: {type: bool, default: false}}",
+		`(params.zzz) || exit == 1`:     "params: {zzz: {type: bool, default: false}}",
+		`params.zzz == "fast"`:          `params: {zzz: {type: string, default: ""}}`,
+		`request contains params.areas`: `did you mean "area"?`,
+	} {
+		_, bad := CompileCond(in(text), scopeOf(), boolT)
+		if got := found(bad); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
 	}
 }
 

@@ -217,10 +217,13 @@ func (k *checker) enum(literal ast.Node, t *Type) {
 	if !ok || t == nil || len(t.Enum) == 0 || s.Value == "" || slices.Contains(t.Enum, s.Value) {
 		return // "" is what a field has that was left out
 	}
-	can := slices.DeleteFunc(sorted(t.Enum), func(v string) bool { return v == "" })
-	d := k.at(diag.UnknownEnumValue, s, "%q is never the value here: it is %s", s.Value, oneOf(can))
+	can := slices.DeleteFunc(slices.Clone(t.Enum), func(v string) bool { return v == "" })
+	d := k.at(diag.UnknownEnumValue, s, "%q is never the value here: it is %s", s.Value, oneOf(can)).
+		Notef(t.EnumAt, "the values stand here")
 	if near := diag.Suggest(s.Value, can); near != "" {
 		d.Hintf("did you mean %q?", near)
+	} else {
+		d.Hintf("compare it with one of these")
 	}
 }
 

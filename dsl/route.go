@@ -41,7 +41,7 @@ func ParseRoute(f diag.Fragment) ([]Rule, diag.List) {
 }
 
 // ParseRule parses one rule, in which line breaks are blanks. The rule is of use only when the list has no
-// errors; the expressions in it are not looked into.
+// errors, or when it is Guessed; the expressions in it are not looked into.
 func ParseRule(f diag.Fragment) (Rule, diag.List) {
 	p := ruleParser{frag: f}
 	if !utf8.ValidString(f.Text) {
@@ -55,11 +55,18 @@ func ParseRule(f diag.Fragment) (Rule, diag.List) {
 		return Rule{}, p.diags
 	}
 	node, err := grammar().ParseString("", f.Text)
-	if err != nil {
-		p.explain(err)
+	if err == nil {
+		return p.rule(node), p.diags
+	}
+	p.explain(err)
+	if p.meant == "" {
 		return Rule{}, p.diags
 	}
-	return p.rule(node), p.diags
+	at := p.tokens()[1].Pos.Offset
+	r, more := ParseRule(f.Replace(at, at+len(p.tokens()[1].Value), p.meant))
+	r.Guessed = !more.HasErrors()
+	p.diags.Merge(more)
+	return r, p.diags
 }
 
 // RouteGrammar prints the grammar of a rule as EBNF.
@@ -74,6 +81,7 @@ func RouteGrammar() string {
 type ruleParser struct {
 	frag  diag.Fragment
 	diags diag.List
+	meant string        // the trigger that was most likely meant by one that is none
 	read  []lexer.Token // all tokens, end of input included; only made when something is wrong
 }
 

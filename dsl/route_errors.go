@@ -14,6 +14,13 @@ import (
 
 var triggerWords = []string{"pass", "reject", "fail", "timeout", "skip", "any"}
 
+// otherTriggers are the words that other tools have for the triggers, with the slips in them.
+var otherTriggers = map[string]string{
+	"success": "pass", "sucess": "pass", "succes": "pass", "succeeded": "pass", "ok": "pass", "done": "pass", "complete": "pass", "completed": "pass",
+	"failure": "fail", "error": "fail", "rejected": "reject", "rejection": "reject", "approved": "pass",
+	"timed_out": "timeout", "skipped": "skip", "always": "any", "all": "any",
+}
+
 // reserved are the words that cannot be the id of a phase.
 var reserved = []string{
 	"on", "when", "with", "retry", "next", "finish", "abort", "self", "item", "pass", "reject", "fail", "timeout", "skip", "any",
@@ -82,7 +89,12 @@ func (p *ruleParser) explainHead(all []lexer.Token, i, arrow int) {
 			Hintf("write it as in: on fail -> build retry 2")
 	case i == 1:
 		d := p.diags.Report(diag.RouteSyntax, p.span(t), `"%s" is no trigger: %s was expected`, show(t), oneOf(triggerWords))
-		p.suggest(d, t, triggerWords)
+		if p.meant = otherTriggers[strings.ToLower(t.Value)]; p.meant == "" {
+			p.meant = diag.Suggest(t.Value, triggerWords)
+		}
+		if p.meant != "" {
+			d.Hintf("did you mean %q?", p.meant)
+		}
 	case all[2].Type == whenToken:
 		p.explainCondition(all, arrow)
 	case t.EOF():

@@ -136,6 +136,31 @@ func TestRuleErrors(t *testing.T) {
 	}
 }
 
+// A trigger that resembles one is taken for it, so that the rest of the rule is looked at as well.
+func TestSlipOfATrigger(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		meant   Trigger
+		guessed bool
+		found   string
+	}{
+		"on fial when exit == 2 -> build retry 1": {Fail, true, "fail"},
+		"on sucess -> next":                       {Pass, true, "pass"},
+		"on Rejected when exit == 2 -> build":     {Reject, true, "reject"},
+		"on fial -> build retry 0":                {Fail, false, "retry 0"},
+		"on fial when exit == 2":                  {0, false, `no "->"`},
+		"on monday -> build":                      {0, false, "no trigger"},
+	} {
+		r, bad := ParseRule(in(text))
+		if got := found(bad); r.Trigger != want.meant || r.Guessed != want.guessed || !strings.Contains(got, want.found) {
+			t.Errorf("%s: trigger %s, guessed %v, want %v:\n%s", text, r.Trigger, r.Guessed, want, got)
+		}
+		if r.Guessed && (r.When.Text != "" && r.When.Whole().Text() != "exit == 2" || r.Target.Whole().Text() != r.Target.Text) {
+			t.Errorf("%s: %q stands at %q, %q at %q", text, r.When.Text, r.When.Whole().Text(), r.Target.Text, r.Target.Whole().Text())
+		}
+	}
+}
+
 func TestParseRoute(t *testing.T) {
 	t.Parallel()
 	text := "on timeout -> abort \"hangs\"\r\n\n  // a note\non fial -> build\non fail when exit == 2 -> plan retry 1\n\ton fail -> build retry 0\non pass -> next"

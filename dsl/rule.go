@@ -63,5 +63,6 @@ type Rule struct {
 	RetrySpan diag.Span     // the number
 	With      diag.Fragment // the text that is handed on; Text is "" when there is none
 	Message   string        // of Abort
+	Guessed   bool          // the trigger is no word of the language and was taken for the one it resembles, which is reported
 	Frag      diag.Fragment // the whole rule without blanks and comments around it
 }

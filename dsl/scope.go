@@ -2,7 +2,11 @@ package dsl
 
 // What an expression can name, and the static types of it.
 
-import "slices"
+import (
+	"slices"
+
+	"foundry/diag"
+)
 
 // Kind is the kind of a static type.
 type Kind uint8
@@ -31,9 +35,10 @@ func (k Kind) String() string {
 // Type is the static type of a value. A nil *Type is any value.
 type Type struct {
 	Kind   Kind
-	Elem   *Type    // of a List; nil: anything
-	Fields []Field  // of an Object; nil: any field, of any type
-	Enum   []string // of a String: all the values it can have; nil: any
+	Elem   *Type     // of a List; nil: anything
+	Fields []Field   // of an Object; nil: any field, of any type
+	Enum   []string  // of a String: all the values it can have, in the order of their author; nil: any
+	EnumAt diag.Span // where the file lists them; nowhere for those of the language
 }
 
 // Field is a field of an object type.

@@ -29,12 +29,39 @@ func FindInShell(f diag.Fragment, s *Scope) diag.List {
 		end += open + 2
 		inside := strings.TrimSpace(f.Text[open+2 : end])
 		if name := leadingName(inside); s.knows(name, inside) {
+			start, stop := trim(f.Text, open+2, end)
+			known, ok := s.putRight(f.Slice(start, stop), &found)
+			if !ok {
+				at = end + 2
+				continue
+			}
+			inside = known
 			env := envName(inside)
 			found.Report(diag.TemplateInShell, f.Span(open, end+2), "%q stays as it is in a shell string: a value in it could become a command", f.Text[open:end+2]).
 				Hintf(`write env: {%s: "{{%s}}"} and "$%s" in the command`, env, strings.ReplaceAll(inside, `"`, `'`), env)
 		}
 		at = end + 2
 	}
+}
+
+// putRight reports the names in an expression that are not there, and gives it with those that were most likely
+// meant. It is false when one has no likeness: then there is nothing yet that could be handed over.
+func (s *Scope) putRight(f diag.Fragment, found *diag.List) (string, bool) {
+	_, bad := compile(f, s, nil, inStrict)
+	text, ok := f.Text, true
+	for _, d := range slices.Backward(bad.Sorted()) {
+		if d.Rule != diag.UnknownParam && d.Rule != diag.UnknownField && d.Rule != diag.TemplateUnknown {
+			continue
+		}
+		n := found.Report(d.Rule, d.Span, "%s", d.Message)
+		n.Hint, n.Notes = d.Hint, d.Notes
+		meant, near := strings.CutPrefix(d.Hint, `did you mean "`)
+		from := strings.LastIndex(text, d.Span.Text())
+		if ok = ok && near && from >= 0; ok {
+			text = text[:from] + strings.TrimSuffix(meant, `"?`) + text[from+len(d.Span.Text()):]
+		}
+	}
+	return text, ok
 }
 
 // leadingName is the name that an expression begins with.

@@ -121,12 +121,12 @@ func (s *source) unexpected(i int, found *diag.List) {
 		default:
 			d.Hintf("join two conditions with && or ||, two texts with +")
 		}
+	case t.Value == ":" && i > 0 && s.tokens[i-1].Value == "envelope":
+		s.shortSpelling(i, found)
 	default:
 		d := found.Report(diag.ExprSyntax, s.span(t.Location), "%s is not expected here", s.word(t))
 		call := s.callAround(i)
 		switch {
-		case t.Value == ":" && i > 0 && s.tokens[i-1].Value == "envelope":
-			d.Hintf("write phases.plan.envelope.summary; the spelling envelope:plan.summary is for templates")
 		case t.Value == "#" && after:
 			d.Hintf("a comment begins with //")
 		case t.Value == "#" || t.Value == ".":
@@ -134,6 +134,23 @@ func (s *source) unexpected(i int, found *diag.List) {
 		case call != nil:
 			d.Hintf("write it as in %s", usage(call.Value))
 		}
+	}
+}
+
+// shortSpelling reports envelope:plan.summary, whose colon is token i, in a place that does not have it.
+func (s *source) shortSpelling(i int, found *diag.List) {
+	start, end := s.offset(s.tokens[i-1].From), s.offset(s.tokens[i].To)
+	name := leadingName(s.frag.Text[end:])
+	end += len(name)
+	for strings.HasPrefix(s.frag.Text[end:], ".") && leadingName(s.frag.Text[end+1:]) != "" {
+		end += 1 + len(leadingName(s.frag.Text[end+1:]))
+	}
+	fields := s.frag.Text[s.offset(s.tokens[i].To)+len(name) : end]
+	d := found.Report(diag.ExprSyntax, s.frag.Span(start, end), "%q is a spelling of templates", s.frag.Text[start:end])
+	if name == "" {
+		d.Hintf("write phases.ID.envelope.FIELD")
+	} else {
+		d.Hintf("write phases.%s.envelope%s", name, fields)
 	}
 }
 

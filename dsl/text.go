@@ -101,6 +101,10 @@ func (s *source) parse(found *diag.List) ast.Node {
 	if s.refused(found) {
 		return nil
 	}
+	if s.slips(found) { // what else is wrong shows when the slip is put right
+		var follows diag.List
+		return s.parse(&follows)
+	}
 	tree, err := parser.Parse(s.frag.Text)
 	if err != nil {
 		s.syntax(err, found)
@@ -136,6 +140,22 @@ func (s *source) refused(found *diag.List) bool {
 	return false
 }
 
+// slips reports each = that was meant as ==, and puts it right in the text.
+func (s *source) slips(found *diag.List) bool {
+	slipped := false
+	for i := len(s.tokens) - 1; i >= 0; i-- {
+		if t := s.tokens[i]; t.Kind == lexer.Operator && t.Value == "=" {
+			found.Report(diag.ExprSyntax, s.span(t.Location), `"=" compares nothing`).Hintf("write ==")
+			s.frag = s.frag.Replace(s.offset(t.From), s.offset(t.To), "==")
+			slipped = true
+		}
+	}
+	if slipped {
+		*s = *newSource(s.frag)
+	}
+	return slipped
+}
+
 func refusedOperator(op string) (message, hint string) {
 	switch op {
 	case ";", "let":
@@ -146,8 +166,6 @@ func refusedOperator(op string) (message, hint string) {
 		return `"|" is not part of the language`, "write || for or; a function takes its list as an argument: len(changed)"
 	case "&":
 		return `"&" is not part of the language`, "write && for and"
-	case "=":
-		return `"=" compares nothing`, "write =="
 	case "??", "?.":
 		return `"` + op + `" is not part of the language: what has no result has no value`,
 			`guard it instead: passed("build") && phases.build.exit == 0`

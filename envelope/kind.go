@@ -3,7 +3,11 @@
 // and which fields hold paths.
 package envelope
 
-import "slices"
+import (
+	"slices"
+
+	"foundry/diag"
+)
 
 // Type is the type of a field.
 type Type uint8
@@ -58,14 +62,15 @@ type Object = map[string]any
 // Field is one field of a kind.
 type Field struct {
 	Name     string
-	Type     Type
+	Type     Type     // zero when the file names a type that there is not, which is reported; no such kind is run
 	Of       Type     // element type of a list
 	Enum     []string // the values a string, or each element of a list of strings, may have; nil is any
 	Required bool
-	Default  any     // the value of an optional field that is left out; nil is the type's zero value
-	Fields   []Field // of a nested object, or of a list's objects
-	Doc      string  // what the example shows for a string; "" shows the type
-	Planned  bool    // its paths say what may be done, not what was
+	Default  any       // the value of an optional field that is left out; nil is the type's zero value
+	Fields   []Field   // of a nested object, or of a list's objects
+	Doc      string    // what the example shows for a string; "" shows the type
+	EnumAt   diag.Span // where the file lists the enum; nowhere for a kind of the program
+	Planned  bool      // its paths say what may be done, not what was
 }
 
 // Kind is a kind of envelope. A Kind is immutable and may be shared.

@@ -215,8 +215,8 @@ func mergePairs(maps ...schema.Pairs) schema.Pairs {
 // checkAgent checks what can be said of an agent by itself.
 func (c *Catalogue) checkAgent(def *agentDef) {
 	a, list := &def.a, &def.list
-	checkGlobs(list, a.Writes)
-	checkGlobs(list, a.Protect)
+	checkGlobs(list, a.Writes, ofWrites)
+	checkGlobs(list, a.Protect, ofProtect)
 	if a.Envelope.Set {
 		if _, _, ok := c.envelope(a.Envelope.Value); !ok {
 			c.unknownEnvelope(list, a.Envelope.Span(), a.Envelope.Value)

@@ -27,8 +27,8 @@ func (c *compiler) boundaries() {
 	c.g.Protect = shared[:len(shared):len(shared)]
 	for i := range c.g.Phases {
 		ph, src := &c.g.Phases[i], c.src[i]
-		checkGlobs(&c.list, src.Writes)
-		checkGlobs(&c.list, src.Protect)
+		checkGlobs(&c.list, src.Writes, ofWrites)
+		checkGlobs(&c.list, src.Protect, ofProtect)
 		b := glob.Boundary{Protect: shared[:len(shared):len(shared)]}
 		var lists []schema.Texts
 		if ph.Agent >= 0 {

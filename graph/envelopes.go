@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 
 	"foundry/diag"
 	"foundry/envelope"
@@ -58,6 +59,9 @@ func (c *Catalogue) unknownEnvelope(list *diag.List, at diag.Span, name string) 
 	slices.Sort(known)
 	d := list.Report(diag.UnknownEnvelope, at, "envelope %q is not defined", name)
 	didYouMean(d, name, slices.Compact(known), "define it under envelopes")
+	if strings.HasPrefix(d.Hint, "there are ") {
+		d.Hint += ", or define it under envelopes: {" + name + ": {fields: {…}}}"
+	}
 }
 
 func (c *Catalogue) resolveKind(e *schema.Envelope) *kindDef {
@@ -105,6 +109,10 @@ func (c *Catalogue) fields(in []schema.Field, list *diag.List) []envelope.Field 
 
 func (c *Catalogue) field(f *schema.Field, list *diag.List) envelope.Field {
 	out := envelope.Field{Name: f.Name.Value, Type: fieldTypeNamed(f.Type), Required: f.Required.Value}
+	if f.Untyped {
+		out.Type = 0
+		return out
+	}
 	shaped := out.Type
 	if out.Type == envelope.List {
 		out.Of = fieldTypeNamed(f.Of)
@@ -125,7 +133,7 @@ func (c *Catalogue) field(f *schema.Field, list *diag.List) envelope.Field {
 			list.Report(diag.WrongType, f.Enum.Span, "only strings have an enum, and %q is of type %s", out.Name, out.Type).
 				Hintf("write type: string, or remove enum")
 		} else {
-			out.Enum = f.Enum.Values()
+			out.Enum, out.EnumAt = f.Enum.Values(), f.Enum.Span
 		}
 	}
 	if f.Default.Set {

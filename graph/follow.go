@@ -225,7 +225,7 @@ func (c *compiler) entered(d *Phase) bool {
 
 func (c *compiler) unreachable(ph *Phase) {
 	if ph.Detour {
-		if len(ph.Routers) == 0 && !c.lost {
+		if len(ph.Routers) == 0 && !c.lost && !c.src[ph.ID].Needs.Set { // its needs were to enter it, and are reported
 			c.list.Report(diag.UnreachablePhase, ph.Span, "%q is a detour that no route enters", ph.Name).
 				Hintf("add a rule such as on fail -> %s to a phase, or remove the detour", ph.Name)
 		}

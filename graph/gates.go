@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"foundry/diag"
 	"foundry/gates"
@@ -200,6 +202,15 @@ func usage(info gates.Info) string {
 // setArgument checks one argument and puts it into the spec. Commands and expressions are compiled where the
 // gate is used.
 func setArgument(spec *gates.Spec, info gates.Info, arg *gates.Arg, d schema.Data, list *diag.List) bool {
+	if arg.Type == gates.Count {
+		v, ok := d.Value.(int64)
+		if !ok || v < 0 || v > 1<<31 {
+			list.Report(diag.GateConfig, d.Span, "%s of %s is a whole number", arg.Name, info.Name).
+				Hintf("write %s: %d", arg.Name, map[string]int{"min": 1, "files": 20, "lines": 400, "deleted": 50}[arg.Name])
+			return false
+		}
+		return setCount(spec, arg.Name, int(v))
+	}
 	wrong := func(format string, args ...any) bool {
 		list.Report(diag.GateConfig, d.Span, format, args...).Hintf("write %s", usage(info))
 		return false
@@ -211,18 +222,12 @@ func setArgument(spec *gates.Spec, info gates.Info, arg *gates.Arg, d schema.Dat
 			return wrong("%s of %s is true or false", arg.Name, info.Name)
 		}
 		spec.MayExist = v
-	case gates.Count:
-		v, ok := d.Value.(int64)
-		if !ok || v < 0 || v > 1<<31 {
-			return wrong("%s of %s is a whole number", arg.Name, info.Name)
-		}
-		return setCount(spec, arg.Name, int(v))
 	case gates.Patterns:
 		texts, ok := dataTexts(d)
 		if !ok || len(texts.Items) == 0 {
 			return wrong("%s of %s is a list of globs", arg.Name, info.Name)
 		}
-		checkGlobs(list, texts)
+		checkGlobs(list, texts, "leave it out: name the files themselves")
 		spec.Globs = texts.Values()
 	case gates.Word:
 		v, ok := d.Value.(string)
@@ -272,12 +277,21 @@ func (c *compiler) phaseGates(ph *Phase, src *schema.Phase) {
 		entry := &src.Gates[i]
 		c.used.gates[entry.Kind.Value] = true
 		spec, info, args, ok := c.cat.gate(entry, &c.list)
-		if !ok || !c.gateFits(ph, entry, spec, info) {
+		if info.Name == "" {
+			continue
+		}
+		if _, file := args["file"]; !ok && file {
+			spec.File = "?" // one is meant, right or wrong
+		}
+		if !c.gateFits(ph, entry, spec, info) {
 			continue
 		}
 		gate := Gate{Spec: spec}
 		switch spec.Kind {
 		case gates.CommandPasses:
+			if !ok {
+				continue
+			}
 			gate.Command = c.gateCommand(args["command"], entry)
 			if gate.Command == nil {
 				continue
@@ -285,7 +299,10 @@ func (c *compiler) phaseGates(ph *Phase, src *schema.Phase) {
 			gate.Spec.Label = gate.Command.Script.Label
 			c.commandReads(ph.ID, gate.Command)
 		case gates.Expression:
-			t, _ := dataText(args["expr"])
+			t, has := dataText(args["expr"])
+			if !has {
+				continue
+			}
 			gate.Cond = c.cond(t.Frag, c.endedScope(ph), boolType)
 			if gate.Cond == nil {
 				continue
@@ -293,9 +310,31 @@ func (c *compiler) phaseGates(ph *Phase, src *schema.Phase) {
 			gate.Spec.Label = gate.Cond.Text()
 			c.condReads(ph.ID, gate.Cond)
 		}
-		ph.Gates = append(ph.Gates, gate)
+		if ok { // else what else is wrong with it was told above
+			ph.Gates = append(ph.Gates, gate)
+		}
 	}
 }
+
+// kindsWith says which envelope kinds have a field, for a phase whose own has not.
+func (c *compiler) kindsWith(field string) string {
+	var have []string
+	for _, name := range slices.Sorted(slices.Values(append(names(kindName, c.cat.user.Envelopes), builtinKinds()...))) {
+		if k, _, ok := c.cat.envelope(name); ok && !slices.Contains(have, name) {
+			if _, has := k.Lookup(field); has {
+				have = append(have, name)
+			}
+		}
+	}
+	declare := "{" + field + ": {type: " + fieldForms[field] + "}}"
+	if len(have) == 0 {
+		return "give the phase an envelope kind with fields: " + declare + ", or remove the gate"
+	}
+	return fmt.Sprintf("give the phase an envelope kind that has it (%s), add it under the fields of its own: %s, or remove the gate", strings.Join(have, ", "), declare)
+}
+
+// fieldForms are the types of the fields that gates read, as a field of a file declares them.
+var fieldForms = map[string]string{"approved": "bool, required: true", "changed_files": "list, of: path", "artifacts": "list, of: path"}
 
 // gateFits says whether the phase has what the gate reads.
 func (c *compiler) gateFits(ph *Phase, entry *schema.Gate, spec gates.Spec, info gates.Info) bool {
@@ -312,7 +351,7 @@ func (c *compiler) gateFits(ph *Phase, entry *schema.Gate, spec gates.Spec, info
 	case info.Needs != "":
 		if _, has := ph.Envelope.Lookup(info.Needs); !has {
 			c.list.Report(diag.GateMismatch, at, "%s reads the field %q, and envelopes of kind %q have none", info.Name, info.Needs, ph.Envelope.Name).
-				Hintf("give the phase an envelope kind with %s, or remove the gate", info.Needs)
+				Hintf("%s", c.kindsWith(info.Needs))
 			return false
 		}
 	case spec.Kind == gates.TestsRan && spec.File == "" && ph.Kind != Code:

@@ -109,6 +109,8 @@ type Param struct {
 	Required bool
 	Choices  []string
 	Span     diag.Span
+
+	ChoicesAt diag.Span // where the file lists the choices
 }
 
 // ParamType is the type of a parameter.

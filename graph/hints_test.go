@@ -41,6 +41,30 @@ var followed = []follows{
 		}
 		return p.replace(m[1])
 	}},
+	{form(`remove "\w+" from needs: `), func(p page, _ []string) string { return p.removeItem() }},
+	{form(`a phase that has not run has no value here: (?:move "\w+" above "\w+", or )?write \{\{(feedback)\}\}`), func(p page, m []string) string { return p.replace(m[1]) }},
+	{form(`write (min: 1)$`), func(p page, m []string) string { return p.replace("1") }},
+	{form(`say where the report is: \{tests_ran: \{(file: report.xml)\}\}`), func(p page, m []string) string {
+		return p.text[:p.d.Span.End] + strings.Replace(p.text[p.d.Span.End:], ": {", ": {"+m[1]+", ", 1)
+	}},
+	{form(`(?:"\w+" waits for nothing \(needs: \[\]\): )?add "(\w+)" to the needs of "(\w+)"(, and leave retry out)?`), func(p page, m []string) string {
+		text := p.need(m[2], m[1])
+		if m[3] != "" {
+			text = regexp.MustCompile(`-> `+p.span()+` retry \d`).ReplaceAllString(text, "-> "+p.span())
+		}
+		return text
+	}},
+	{form(`write needs: (\[.*\]) in "(\w+)"`), func(p page, m []string) string {
+		from, _ := p.phase(m[2])
+		id := "id: " + m[2] + "\n"
+		at := from + strings.Index(p.text[from:], id) + len(id)
+		return p.text[:at] + strings.Repeat(" ", 8) + "needs: " + m[1] + "\n" + p.text[at:]
+	}},
+	{form(`(?:there is: .*; or )?declare it: params: \{(.*)\}$`), func(p page, m []string) string {
+		at := strings.LastIndex(p.text[:p.d.Span.Start], "    params:\n") + len("    params:\n")
+		return p.text[:at] + "      " + m[1] + "\n" + p.text[at:]
+	}},
+	{form(`write (phases\.\w+\.envelope.*)`), func(p page, m []string) string { return p.replace(m[1]) }},
 	{form(`write -> \w+ without retry`), func(p page, _ []string) string { return p.around(" retry ", p.span(), "") }},
 	{form(`.*; write on fail$`), func(p page, _ []string) string {
 		return p.replace(strings.Replace(p.span(), "on reject", "on fail", 1))
@@ -98,13 +122,14 @@ var followed = []follows{
 	{form(`keep one of them`), func(p page, _ []string) string { return p.removeKey("command") }},
 	{form(`put the condition on the rule`), func(p page, _ []string) string { return p.removeKey("when") }},
 	{form(`(?:write the command after it|close it), or`), func(p page, _ []string) string { return p.replace("") }},
+	{form(`remove it[:,] (?:what|and name)`), func(p page, _ []string) string { return p.removeItem() }},
 	{form(`(?:remove it(?:$|, or)|read it as .*, or remove it)`), func(p page, _ []string) string {
 		if p.d.Rule == diag.Unused {
 			return p.removeLine()
 		}
 		return p.removeKey(p.span())
 	}},
-	{form(`read it in a condition, behind a guard: (.*) …`), func(p page, m []string) string {
+	{form(`read it behind a guard: (.*) …`), func(p page, m []string) string {
 		return p.text[:p.d.Span.Start] + m[1] + " " + p.text[p.d.Span.Start:]
 	}},
 	{form(`give a rule of "\w+" a condition, or remove`), func(p page, _ []string) string { return p.removeLine() }},
@@ -120,7 +145,7 @@ var followed = []follows{
 }
 
 // advice are hints that leave the choice to the reader: a list of what there is, or what to think about.
-var advice = form(`(?:there (?:is:|are) |known here: |say of which phase: |write agent, run, |join what |only a phase with |` +
+var advice = form(`(?:there (?:is:|are) |compare it with one of these|known here: |say of which phase: |write agent, run, |join what |only a phase with |` +
 	`order the two with needs|give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it)`)
 
 func TestHintsHelp(t *testing.T) {
@@ -153,6 +178,14 @@ func TestHintsHelp(t *testing.T) {
 			}
 			if matching(after, broken) > matching(before, broken) {
 				t.Errorf("%s: %s: following %q broke the file:\n%s", name, d.Rule, d.Hint, changedLines(text, fixed))
+			}
+			for _, x := range after {
+				known := func(y diag.Diagnostic) bool {
+					return x.Rule == y.Rule && x.Span.Position().Line == y.Span.Position().Line || x.Rule == y.Rule && x.Message == y.Message
+				}
+				if name == "slips.yaml" && x.Severity == diag.Error && !slices.ContainsFunc(before, known) {
+					t.Errorf("%s: %s: following %q made another error: %s [%s]\n%s", name, d.Rule, d.Hint, x.Message, x.Rule, changedLines(text, fixed))
+				}
 			}
 			applied[d.Rule]++
 		}

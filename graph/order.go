@@ -1,6 +1,11 @@
 package graph
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
 	"foundry/diag"
 )
 
@@ -38,7 +43,7 @@ func (c *compiler) order() {
 func (c *compiler) detourKeys(ph *Phase) {
 	src := c.src[ph.ID]
 	if src.Needs.Set {
-		c.list.Report(diag.PhaseKind, src.Needs.Span, "%q is a detour: only a route enters it, and it has no needs", ph.Name).
+		c.list.Report(diag.PhaseKind, src.Needs.Span, "%q is a detour: a detour cannot have needs, since only a route enters it", ph.Name).
 			Hintf("remove needs, or remove detour")
 	}
 	if src.When.Set {
@@ -71,11 +76,35 @@ func (c *compiler) needs(ph *Phase) {
 			continue
 		case id > ph.ID:
 			c.list.Report(diag.NeedsLater, t.Span(), "%q needs %q, which stands further down", ph.Name, t.Value).
-				Hintf("move %q above %q", t.Value, ph.Name).Notef(other.Span, "%q is defined here", t.Value)
+				Hintf("%s", c.needsHint(ph, other)).Notef(other.Span, "%q is defined here", t.Value)
 			continue
 		}
 		ph.Needs = append(ph.Needs, id)
 	}
+}
+
+// needsHint says how to mend the need of a phase further down. Moving that one up helps only when nothing that it
+// says leads back to the phase that needs it, or to what would then stand below it.
+func (c *compiler) needsHint(ph, other *Phase) string {
+	remove := "remove " + strconv.Quote(other.Name) + " from needs"
+	if len(c.src[ph.ID].Needs.Items) == 1 {
+		remove = "remove needs"
+	}
+	text := c.src[other.ID].Span.Text()
+	name := regexp.QuoteMeta(ph.Name)
+	switch {
+	case regexp.MustCompile(`->\s*` + name + `\b`).MatchString(text):
+		return fmt.Sprintf("%s: %q comes after %q and goes back to it", remove, other.Name, ph.Name)
+	case regexp.MustCompile(`\b(phases\.|envelope:|(passed|approved)\(["'])` + name + `\b`).MatchString(text),
+		slices.Contains(c.src[other.ID].Inputs.Values(), ph.Name):
+		return fmt.Sprintf("%s: %q comes after %q and reads it", remove, other.Name, ph.Name)
+	}
+	for i := range c.src[other.ID].Needs.Items {
+		if id, ok := c.byName[c.src[other.ID].Needs.Items[i].Value]; ok && id > ph.ID {
+			return fmt.Sprintf("%s, or move %q above %q together with all that it needs", remove, other.Name, ph.Name)
+		}
+	}
+	return fmt.Sprintf("move %q above %q", other.Name, ph.Name)
 }
 
 // needsSaid says whether from needs to, directly or not, by the lists that are written: the sets are not there

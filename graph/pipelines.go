@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"foundry/diag"
@@ -144,7 +145,7 @@ func (c *compiler) settings() {
 			g.Merge = policy
 		}
 	}
-	checkGlobs(&c.list, p.Protect)
+	checkGlobs(&c.list, p.Protect, ofProtect)
 	g.Project = newProject(project)
 	for i := range p.Params {
 		c.param(&p.Params[i])
@@ -169,8 +170,8 @@ func newProject(p *schema.Project) Project {
 func (c *Catalogue) checkProject(list *diag.List) {
 	p := &c.user.Project
 	checkHarness(list, p.Harness)
-	checkGlobs(list, p.Protect)
-	checkGlobs(list, p.Worktree.Copy)
+	checkGlobs(list, p.Protect, ofProtect)
+	checkGlobs(list, p.Worktree.Copy, "remove it: copy names what is copied, and nothing else is")
 	for _, t := range p.Worktree.Link.Items {
 		if why := (&Param{Type: ParamPath}).CheckParam(t.Value); why != "" {
 			list.Report(diag.BadGlob, t.Span(), "a linked path %s", why).Hintf("write it relative to the repository root")
@@ -178,9 +179,19 @@ func (c *Catalogue) checkProject(list *diag.List) {
 	}
 }
 
-// checkGlobs reports patterns that could never match what their author meant.
-func checkGlobs(list *diag.List, t schema.Texts) {
+// What to do about a pattern that was meant as an exception, by the key that it stands under.
+const (
+	ofProtect = "remove it: what protect names has no exceptions"
+	ofWrites  = "remove it, and name under protect what must not be written"
+)
+
+// checkGlobs reports patterns that could never match what their author meant. The hint is for one that begins with !.
+func checkGlobs(list *diag.List, t schema.Texts, negated string) {
 	for i := range t.Items {
+		if strings.HasPrefix(t.Items[i].Value, "!") {
+			list.Report(diag.BadGlob, t.Items[i].Span(), "there are no patterns for exceptions, and %q is meant as one", t.Items[i].Value).Hintf("%s", negated)
+			continue
+		}
 		if err := glob.Validate(t.Items[i].Value); err != nil {
 			list.Report(diag.BadGlob, t.Items[i].Span(), "%s", err)
 		}
@@ -192,9 +203,14 @@ var paramTypes = map[string]ParamType{"string": ParamString, "text": ParamText, 
 
 // param compiles one param with its default.
 func (c *compiler) param(src *schema.Param) {
-	out := Param{Name: src.Name.Value, Type: ParamString, Required: src.Required.Value, Choices: src.Choices.Values(), Span: src.Name.Span()}
+	out := Param{Name: src.Name.Value, Type: ParamString, Required: src.Required.Value, Choices: src.Choices.Values(), ChoicesAt: src.Choices.Span, Span: src.Name.Span()}
 	if src.Type.Set {
 		out.Type = paramTypes[src.Type.Value]
+	}
+	if src.Untyped {
+		out.Type = 0
+		c.g.Params = append(c.g.Params, out)
+		return
 	}
 	switch {
 	case out.Type == ParamChoice && len(out.Choices) == 0:

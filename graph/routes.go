@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"fmt"
+	"strings"
+
 	"foundry/diag"
 	"foundry/dsl"
 )
@@ -47,7 +50,7 @@ func (c *compiler) parse(p PhaseID) []dsl.Rule {
 	for _, f := range c.src[p].Route.Rules {
 		r, list := dsl.ParseRule(f)
 		c.list.Merge(list)
-		if !list.HasErrors() {
+		if !list.HasErrors() || r.Guessed {
 			out = append(out, r)
 		}
 	}
@@ -83,7 +86,7 @@ func (c *compiler) way(rule *Rule, src *dsl.Rule) {
 	from := &c.g.Phases[rule.Phase]
 	if rule.Action == dsl.Next && from.Detour {
 		c.list.Report(diag.DetourBack, src.Target.Whole(), "%q is a detour, and nothing comes next after one", from.Name).
-			Hintf("write finish, or go back to a phase before every phase that routes to it")
+			Hintf("write finish, which ends the run here, or a phase that lies before what routes to %q", from.Name)
 	}
 	if rule.Action != dsl.Goto || rule.Target < 0 {
 		return
@@ -107,10 +110,35 @@ func (c *compiler) way(rule *Rule, src *dsl.Rule) {
 		rule.Way = Forward
 	default:
 		c.list.Report(diag.JumpSideways, at, "%q neither comes before nor after %q, so no route can lead there", to.Name, from.Name).
-			Hintf("order the two with needs, or go to a phase that both depend on").Notef(to.Span, "%q is defined here", to.Name)
+			Hintf("%s", c.orderHint(from, to, src.HasRetry)).Notef(to.Span, "%q is defined here", to.Name)
 		return
 	}
 	c.bounded(rule, src, from, to)
+}
+
+// orderHint says how two phases that nothing orders get an order, and what it makes of a rule from one to the other.
+func (c *compiler) orderHint(from, to *Phase, retry bool) string {
+	first, second, then := from, to, ""
+	if to.ID < from.ID {
+		first, second = to, from
+		if !retry {
+			then = ", and bound the jump back: " + to.Name + " retry 2"
+		}
+	} else if retry {
+		then = ", and leave retry out: the jump leads forward then"
+	}
+	needs := &c.src[second.ID].Needs
+	switch {
+	case needs.Set && len(needs.Items) == 0:
+		return fmt.Sprintf("%q waits for nothing (needs: []): add %q to the needs of %q%s", second.Name, first.Name, second.Name, then)
+	case needs.Set:
+		return fmt.Sprintf("add %q to the needs of %q%s", first.Name, second.Name, then)
+	}
+	var all []string
+	for _, id := range second.Needs {
+		all = append(all, c.g.Phases[id].Name)
+	}
+	return fmt.Sprintf("write needs: [%s] in %q%s", strings.Join(append(all, first.Name), ", "), second.Name, then)
 }
 
 // bounded checks the bound of a rule: a jump back has one, no other rule has.

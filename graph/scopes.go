@@ -54,7 +54,7 @@ var templateNames = []dsl.Var{
 	{Name: "handoff_files", Type: pathsType}, {Name: "context", Type: stringType},
 }
 
-func paramType(t ParamType, choices []string) *dsl.Type {
+func paramType(t ParamType, choices []string, at diag.Span) *dsl.Type {
 	switch t {
 	case ParamInt:
 		return intType
@@ -65,7 +65,9 @@ func paramType(t ParamType, choices []string) *dsl.Type {
 	case ParamList:
 		return pathsType
 	case ParamChoice:
-		return &dsl.Type{Kind: dsl.String, Enum: choices}
+		return &dsl.Type{Kind: dsl.String, Enum: choices, EnumAt: at}
+	case 0: // no type of the language, which was reported
+		return anyType
 	}
 	return stringType
 }
@@ -77,7 +79,7 @@ func (c *compiler) open() {
 	s.params = &dsl.Type{Kind: dsl.Object, Fields: []dsl.Field{}}
 	for i := range c.g.Params {
 		p := &c.g.Params[i]
-		s.params.Fields = append(s.params.Fields, dsl.Field{Name: p.Name, Type: paramType(p.Type, p.Choices)})
+		s.params.Fields = append(s.params.Fields, dsl.Field{Name: p.Name, Type: paramType(p.Type, p.Choices, p.ChoicesAt)})
 	}
 	for _, name := range c.names {
 		ph := &c.g.Phases[c.byName[name]]
@@ -129,7 +131,7 @@ func (c *compiler) vars(ph *Phase) []dsl.Var {
 	if len(ph.Outputs) > 0 {
 		outputs := &dsl.Type{Kind: dsl.Object}
 		for i := range ph.Outputs {
-			outputs.Fields = append(outputs.Fields, dsl.Field{Name: ph.Outputs[i].Name, Type: paramType(ph.Outputs[i].Type, nil)})
+			outputs.Fields = append(outputs.Fields, dsl.Field{Name: ph.Outputs[i].Name, Type: paramType(ph.Outputs[i].Type, nil, diag.Span{})})
 		}
 		out = append(out, dsl.Var{Name: "outputs", Type: outputs})
 	}
@@ -197,8 +199,10 @@ func fieldType(t envelope.Type, f envelope.Field) *dsl.Type {
 		return envelopeType(f.Fields)
 	case envelope.String:
 		if len(f.Enum) > 0 {
-			return &dsl.Type{Kind: dsl.String, Enum: f.Enum}
+			return &dsl.Type{Kind: dsl.String, Enum: f.Enum, EnumAt: f.EnumAt}
 		}
+	case 0: // no type of the language, which was reported
+		return anyType
 	}
 	return stringType
 }

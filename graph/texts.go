@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -251,7 +252,7 @@ func (c *compiler) heldWhile(d, ph *Phase) bool {
 
 // condReads checks what a condition of a phase reads.
 func (c *compiler) condReads(reader PhaseID, cond *dsl.Cond) {
-	c.reads(reader, cond.Reads(), true)
+	c.reads(reader, cond.Reads(), inCondition)
 	for _, t := range cond.Terms() {
 		if t.Phase != "" {
 			read := func(r dsl.Read) bool {
@@ -277,12 +278,25 @@ func (c *compiler) condReads(reader PhaseID, cond *dsl.Cond) {
 // templateReads checks what a text of a phase reads. In a prompt a phase without a result says so, so only
 // what may run beside is refused there.
 func (c *compiler) templateReads(reader PhaseID, t *dsl.Template, prompt bool) {
-	if t != nil {
-		c.reads(reader, t.Reads(), !prompt)
+	switch {
+	case t == nil:
+	case prompt:
+		c.reads(reader, t.Reads(), inPrompt)
+	default:
+		c.reads(reader, t.Reads(), inText)
 	}
 }
 
-func (c *compiler) reads(reader PhaseID, reads []dsl.Read, guard bool) {
+// place is the kind of text that reads a phase.
+type place uint8
+
+const (
+	inCondition place = iota + 1 // which may ask first whether there is a result
+	inPrompt                     // in which what is not available says so
+	inText                       // any other template: it cannot ask, and fails its phase
+)
+
+func (c *compiler) reads(reader PhaseID, reads []dsl.Read, where place) {
 	for _, r := range reads {
 		id, ok := c.byName[r.Phase]
 		if r.Phase == "" || !ok {
@@ -292,17 +306,35 @@ func (c *compiler) reads(reader PhaseID, reads []dsl.Read, guard bool) {
 		case beside:
 			c.sayBeside(r.Span, &c.g.Phases[reader], &c.g.Phases[id])
 		case later:
-			if !guard || r.Guarded || r.Field == "status" || r.Field == "visits" {
+			if where == inPrompt || r.Guarded || r.Field == "status" || r.Field == "visits" {
 				continue
 			}
 			why := "comes after " + strconv.Quote(c.g.Phases[reader].Name)
 			if c.g.Phases[id].Detour {
 				why = "is a detour"
 			}
-			c.list.Report(diag.ReadsLaterPhase, r.Span, "%q %s and may have no result yet", r.Phase, why).
-				Hintf("read it in a condition, behind a guard: phases.%s.visits > 0 && …", r.Phase)
+			d := c.list.Report(diag.ReadsLaterPhase, r.Span, "%q %s and may have no result yet", r.Phase, why)
+			if where == inCondition {
+				d.Hintf("read it behind a guard: phases.%s.visits > 0 && …", r.Phase)
+			} else {
+				d.Hintf("%s", c.laterText(&c.g.Phases[reader], &c.g.Phases[id]))
+			}
 		}
 	}
+}
+
+// laterText says what to do about a text that reads a phase which has not run by then.
+func (c *compiler) laterText(reader, read *Phase) string {
+	const why = "a phase that has not run has no value here"
+	for _, r := range c.g.RulesOf(read.ID) {
+		if r.Target == reader.ID {
+			return fmt.Sprintf("%s: write {{feedback}}, and hand the value over on the rule that leads back: -> %s … with …", why, reader.Name)
+		}
+	}
+	if read.Detour || reader.Detour {
+		return why + ": write {{feedback}}, and hand the value over with `with` on a rule that leads here"
+	}
+	return fmt.Sprintf("%s: move %q above %q, or write {{feedback}} and hand the value over with `with` on a rule that leads back here", why, read.Name, reader.Name)
 }
 
 func (c *compiler) sayBeside(at diag.Span, reader, read *Phase) {

@@ -177,18 +177,21 @@ func (c *compiler) loneScope() {
 // loneGate checks a gate that no phase lists.
 func (c *compiler) loneGate(entry *schema.Gate) {
 	spec, _, args, ok := c.cat.gate(&schema.Gate{Kind: entry.Name, Span: entry.Span}, &c.list)
-	if !ok {
-		return
-	}
 	switch spec.Kind {
 	case gates.CommandPasses:
+		if !ok {
+			return
+		}
 		c.gateCommand(args["command"], entry)
 	case gates.Expression:
 		any := []dsl.Var{}
 		for _, name := range []string{"status", "reason", "exit", "output", "outputs", "envelope", "changed", "violations", "answer", "attempt", "visit"} {
 			any = append(any, dsl.Var{Name: name, Type: anyType})
 		}
-		t, _ := dataText(args["expr"])
+		t, has := dataText(args["expr"])
+		if !has {
+			return
+		}
 		c.cond(t.Frag, c.scope(any...), boolType)
 	}
 }

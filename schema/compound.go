@@ -183,7 +183,12 @@ func (d *decoder) exitCodes(v value) ExitCodes {
 		return ExitCodes{}
 	}
 	if n.Kind != yaml.SequenceNode {
-		d.wrongType(v, "a list of whole numbers, or nonzero")
+		const want = "a list of whole numbers, or nonzero"
+		if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle == 0 && diag.Suggest(n.Value, []string{"nonzero"}) != "" {
+			d.report(v.via, diag.WrongType, d.span(v), "%s takes %s, not %q", v.label(), want, clip(n.Value)).Hintf("did you mean %q?", "nonzero")
+		} else {
+			d.wrongType(v, want)
+		}
 		return ExitCodes{}
 	}
 	out := ExitCodes{Span: d.spanOf(n), Set: true}

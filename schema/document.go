@@ -209,6 +209,7 @@ type Envelope struct {
 type Field struct {
 	Name     Text
 	Type     Text // string int number bool list object path
+	Untyped  bool // a type is written and is none of these, which is reported
 	Of       Text // element type of a list
 	Enum     Texts
 	Required Bool
@@ -296,6 +297,7 @@ type Pipeline struct {
 type Param struct {
 	Name     Text
 	Type     Text // string text int bool choice list path
+	Untyped  bool // a type is written and is none of these, which is reported
 	Default  Data
 	Required Bool
 	Choices  Texts

@@ -22,7 +22,7 @@ func (d *decoder) habit(line int) (habit, bool) {
 	text, start := d.line(line)
 	rest := strings.TrimLeft(text, " \t")
 	if i := strings.IndexByte(text[:len(text)-len(rest)], '\t'); i >= 0 && rest != "" && !strings.HasPrefix(rest, "#") {
-		return habit{diag.YAMLSyntax, start + i, start + i + 1, "a tab in the indentation, where YAML takes only blanks", "indent with blanks"}, true
+		return habit{diag.YAMLSyntax, start + i, start + i + 1, "a tab in the indentation, where YAML takes only spaces", "indent with spaces"}, true
 	}
 	l := d.look(line)
 	return l.value(l.text, l.at, false)
@@ -102,6 +102,10 @@ func (l look) value(v string, at int, inside bool) (habit, bool) {
 			return habit{}, false // the alias of an anchor
 		}
 		return hit(diag.YAMLStar, 0, 1, "a value that begins with * is an alias to YAML", quoted())
+	case v[0] == '!' && inside && strings.HasPrefix(l.key, "protect"):
+		return hit(diag.YAMLTag, 0, len(v), v+" is a tag to YAML and not part of the text", "remove it: what protect names has no exceptions")
+	case v[0] == '!' && inside && strings.HasPrefix(l.key, "writes"):
+		return hit(diag.YAMLTag, 0, len(v), v+" is a tag to YAML and not part of the text", "remove it, and name "+v[1:]+" under protect: patterns have no exceptions")
 	case v[0] == '!':
 		hint := quoted()
 		if strings.HasPrefix(l.key, "when") || strings.HasPrefix(l.key, "accept") {

@@ -41,6 +41,9 @@ func follow(file string, d diag.Diagnostic) (string, bool) {
 	if m := hintWord.FindStringSubmatch(d.Hint); m != nil {
 		return file[:from] + m[1] + file[to:], true
 	}
+	if m := hintPair.FindStringSubmatch(d.Hint); m != nil && d.Rule == diag.UnknownKey {
+		return file[:from] + m[1] + file[end:], true // in place of the key and its value, to the end of the line
+	}
 	if m := hintPair.FindStringSubmatch(d.Hint); m != nil {
 		at := strings.LastIndex(line[:min(len(line), to-begin)], m[2])
 		if at < 0 {

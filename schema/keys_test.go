@@ -152,3 +152,54 @@ func TestFixtures(t *testing.T) {
 		})
 	}
 }
+
+// What one finding points at does not hide what else the file says.
+func TestWhatIsMeantIsReadToo(t *testing.T) {
+	t.Parallel()
+	const phase = "pipelines:\n  p:\n    phases:\n      - id: a\n        run: make\n"
+	for name, tt := range map[string]struct {
+		file string
+		want []string // rule and place of each finding
+	}{
+		"a section with a slip in its name": {"version: 1\nprojct:\n  merge: maybe\n  protect: [go.sum]\n" + phase, []string{"unknown-key projct", "unknown-enum-value maybe"}},
+		"beside the section itself":         {"version: 1\nproject: {merge: ask}\nprojct: {merge: maybe}\n" + phase, []string{"unknown-key projct"}},
+		"a type that there is not":          {"version: 1\nenvelopes: {e: {fields: {n: {type: integer, of: string}, o: {type: dict, fields: {x: {type: int}}}}}}\n" + phase, []string{"unknown-enum-value integer", "unknown-enum-value dict"}},
+		"limits":                            {"version: 1\n" + phase + "    limits: {turns: 0}\n", []string{"bad-number 0"}},
+		"a rule beside a route":             {"version: 1\n" + phase + "        route: [on fail -> a retry 1]\n        on_fail: a\n", []string{"unknown-key on_fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, list := Decode(diag.NewSource("foundry.yaml", tt.file))
+			var got []string
+			for _, d := range list.Sorted() {
+				got = append(got, string(d.Rule)+" "+d.Span.Text())
+				if d.Hint == "" && d.Rule != diag.UnknownEnumValue { // whose message lists the words
+					t.Errorf("no hint: %s", d.Message)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A condition that YAML takes for a tag is known all the same.
+func TestTaggedConditionIsRead(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		"when: !params.skip":                "!params.skip",
+		"when: !params.skip and exit == 2":  "!params.skip and exit == 2",
+		"when: !params.skip # unless asked": "!params.skip",
+		"when: !!str params.skip":           "params.skip",
+	} {
+		doc, list := Decode(diag.NewSource("foundry.yaml", "version: 1\npipelines:\n  p:\n    phases:\n      - id: a\n        run: make\n        "+written+"\n"))
+		if doc.Broken {
+			t.Fatalf("%s: %s", written, show(list.Sorted()))
+		}
+		when := doc.Pipelines[0].Phases[0].When
+		if when.Value != want || !strings.HasSuffix(when.Span().Text(), want) {
+			t.Errorf("%s: read as %q at %q: %s", written, when.Value, when.Span().Text(), show(list.Sorted()))
+		}
+	}
+}

@@ -239,6 +239,9 @@ func (d *decoder) fields(v value) []Field {
 	return mapOf(d, v, shortName, func(name Text, v value) Field {
 		f := Field{Name: name, Span: name.Span()}
 		got, _ := mapping(d, d.lang.field, v, &f)
+		if f.Untyped = got.has("type") && !f.Type.Set || got.has("of") && !f.Of.Set; f.Untyped {
+			return f
+		}
 		isList, isObject := f.Type.Value == "list", f.Type.Value == "object" || f.Of.Value == "object"
 		for _, e := range got.entries {
 			switch {
@@ -269,7 +272,7 @@ func (d *decoder) gate(v value) (Gate, bool) {
 		case k != nil:
 			k.read(d, &k.Key, e.value, &g)
 		case n.Style&yaml.FlowStyle != 0 && isNull(e.node) && !isName(e.name, true):
-			d.unknownKey("a gate", d.lang.gate.rows(), e, true)
+			d.unknownKey("a gate", d.lang.gate.rows(), e, true, seen{})
 		case g.Kind.Set:
 			d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "a gate entry names one gate, and %q is a second one", clip(e.name)).
 				Notef(g.Kind.Span(), "the first is here").Hintf("write an entry of its own for each gate")

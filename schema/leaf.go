@@ -21,7 +21,7 @@ func (d *decoder) text(v value) (Text, bool) {
 		return Text{}, false
 	}
 	if d.tagged(v) {
-		return Text{}, false
+		return d.behindTag(v)
 	}
 	f, w := d.scalar(n)
 	if n.Style&^yaml.TaggedStyle == 0 {
@@ -134,7 +134,11 @@ func (d *decoder) number(v value, low, high int) (Int, bool) {
 		d.report(v.via, diag.BadNumber, at, "%s is at most %d", v.label(), high)
 		return Int{}, false
 	case i < low:
-		d.report(v.via, diag.BadNumber, at, "%s is at least %d", v.label(), low)
+		found := d.report(v.via, diag.BadNumber, at, "%s is at least %d", v.label(), low)
+		if v.name == "turns" || v.name == "tokens" || v.name == "phases" {
+			found.Message = v.label() + " is a limit, and a limit is at least 1"
+			found.Hintf("write the most that a run may need, or leave %s out", v.name)
+		}
 		return Int{}, false
 	}
 	return Int{Value: i, Span: at, Set: true}, true
@@ -201,7 +205,7 @@ func (d *decoder) duration(v value) (Duration, bool) {
 		case ok:
 			found.Message = strconv.Quote(v.name) + " must be longer than nothing"
 		case plainDecimal(n.Value):
-			found.Hintf("write %ss for seconds, or %sm for minutes", n.Value, n.Value)
+			found.Hintf("write %ss for seconds, %sm for minutes or %sh for hours", n.Value, n.Value, n.Value)
 		case strings.Contains(n.Value, ":"):
 			a, b, _ := strings.Cut(n.Value, ":")
 			found.Hintf("write %sm%ss, or %sh%sm", strings.TrimLeft(a, "0"), b, strings.TrimLeft(a, "0"), b)

@@ -15,7 +15,7 @@ func (l *language) phases() {
 		row("id", ShapeText, "its name, for routes, needs and expressions", readPhaseID).must(),
 		text("description", "what it does, in one line", func(p *Phase) *Text { return &p.Description }),
 		text("hint", "what to do when it fails, shown then", func(p *Phase) *Text { return &p.Hint }),
-		texts("needs", "the phases it waits for; the one before it if absent, []: none", func(p *Phase) *Texts { return &p.Needs }),
+		texts("needs", "the phases it waits for; absent: the one before it, []: no phase", func(p *Phase) *Texts { return &p.Needs }),
 		boolean("detour", "whether only a route enters it", func(p *Phase) *Bool { return &p.Detour }).def("false"),
 		text("when", "the expression without which it is skipped", func(p *Phase) *Text { return &p.When }),
 		boolean("optional", "whether a failure that no rule took becomes a skip", func(p *Phase) *Bool { return &p.Optional }).def("false"),
@@ -109,7 +109,7 @@ func (d *decoder) phase(v value, p *Phase) bool {
 		at, what = p.ID.Span(), "phase "+`"`+p.ID.Value+`"`
 	}
 	d.exactlyOne(v, got, at, what, "agent", "run", "command", "builtin", "ask", "call")
-	d.misplaced(got, what)
+	d.misplaced(got, what, p.ID.Value)
 	return true
 }
 
@@ -131,7 +131,7 @@ func (d *decoder) patch(name Text, v value) Patch {
 	if slices.ContainsFunc(got.entries, func(e entry) bool { return kinds[e.name] != "" }) {
 		d.exactlyOne(v, got, name.Span(), what, "agent", "run", "command", "builtin", "ask", "call")
 	}
-	d.misplaced(got, what)
+	d.misplaced(got, what, name.Value)
 	return p
 }
 
@@ -143,7 +143,10 @@ func readGates(d *decoder, _ *Key, v value, p *Phase) {
 }
 
 // misplaced reports keys that belong to another kind of phase than this one.
-func (d *decoder) misplaced(got seen, what string) {
+func (d *decoder) misplaced(got seen, what, id string) {
+	if id == "" {
+		id = "PHASE"
+	}
 	var have []string
 	for _, e := range got.entries {
 		if g := kinds[e.name]; g != "" {
@@ -158,8 +161,21 @@ func (d *decoder) misplaced(got seen, what string) {
 		if k == nil || !k.Built || k.Kind == "" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
 			continue
 		}
-		d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q belongs to %s, and %s is none", e.name, KindNoun(k.Kind), what)
+		found := d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q is only for %s, and %s is not one", e.name, KindNoun(k.Kind), what)
+		if e.name == "retries" && slices.Contains(have, "code") {
+			found.Hintf("remove it; a command is tried again by a rule of its route: on fail -> %s retry %s", id, d.countOr(e.value, "2"))
+		} else {
+			found.Hintf("remove it, or put it on %s", KindNoun(k.Kind))
+		}
 	}
+}
+
+// countOr is a whole number as it is written, or another one.
+func (d *decoder) countOr(v value, other string) string {
+	if v.node.Kind == yaml.ScalarNode && plainDecimal(v.node.Value) && v.node.Value != "0" {
+		return v.node.Value
+	}
+	return other
 }
 
 // KindNoun is how messages call the phases that have the keys of a kind, as Key.Kind has it.

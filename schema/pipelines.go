@@ -3,6 +3,8 @@ package schema
 // The keys of pipelines, and of what stands in one beside its phases.
 
 import (
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"foundry/diag"
@@ -19,7 +21,8 @@ func (l *language) pipelines() {
 		names("params", "param", "values that a run may set with --set", func(d *decoder, v value, p *Pipeline) {
 			p.Params = mapOf(d, v, shortName, func(name Text, v value) Param {
 				x := Param{Name: name, Span: name.Span()}
-				mapping(d, l.param, v, &x)
+				got, _ := mapping(d, l.param, v, &x)
+				x.Untyped = got.has("type") && !x.Type.Set
 				return x
 			})
 		}),
@@ -108,6 +111,10 @@ func (d *decoder) criterion(v value, c *Criterion) bool {
 // exactlyOne checks that one of the keys was written, and only one.
 func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what string, keys ...string) {
 	var first *entry
+	keep := "keep one of them"
+	if slices.Contains(keys, "agent") {
+		keep += ", or make two phases"
+	}
 	for i := range got.entries {
 		e := &got.entries[i]
 		for _, k := range keys {
@@ -116,7 +123,7 @@ func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what string, keys 
 			}
 			if first != nil {
 				d.report(e.via, diag.PhaseKind, d.spanOf(e.key), "%s has both %q and %q", what, first.name, e.name).
-					Notef(d.spanOf(first.key), "%q stands here", first.name).Hintf("keep one of them")
+					Notef(d.spanOf(first.key), "%q stands here", first.name).Hintf("%s", keep)
 				continue
 			}
 			first = e

@@ -41,9 +41,20 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 		case s.name == "file" && strings.HasPrefix(e.name, "x-"):
 		default:
 			got.unknown = true
-			if m := d.unknownKey(s.noun, s.rows(), e, flow); m != "" {
-				meant[m] = true
+			m := d.unknownKey(s.noun, s.rows(), e, flow, got)
+			if m == "" {
+				break
 			}
+			if s.name == "file" && !meant[m] && !got.has(m) && foreign[e.name] != m {
+				// Its content is read as what it resembles, so that what is wrong there shows too.
+				like := s.find(m)
+				v := e.value
+				v.name = m
+				if like.read != nil && like.Built {
+					like.read(d, &like.Key, v, t)
+				}
+			}
+			meant[m] = true
 		}
 	}
 	for _, k := range s.keys {
@@ -206,7 +217,7 @@ var foreign = map[string]string{
 }
 
 // unknownKey reports a key that its section does not have and returns the key that was most likely meant.
-func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool) string {
+func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool, got seen) string {
 	if d.count[diag.UnknownKey] >= maxFindings {
 		d.count[diag.UnknownKey]++
 		return ""
@@ -229,8 +240,12 @@ func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool) string
 	sort.Strings(built)
 	found := d.report(e.via, diag.UnknownKey, at, "%s has no key %q", noun, clip(e.name))
 	if s, ok := foreign[e.name]; ok && slices.Contains(own, s) {
-		found.Hintf("foundry's word is %q: %s", s, docOf(rows, s))
+		d.foreignHint(found, rows, e, s, got)
 		return s
+	}
+	if noun == "a phase" && foreign[e.name] == "phases" {
+		found.Hintf("a phase has no steps: make each one a phase")
+		return ""
 	}
 	if s := diag.Suggest(e.name, own); s != "" {
 		found.Hintf("did you mean %q?", s)
@@ -250,11 +265,28 @@ func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool) string
 	return ""
 }
 
-func docOf(rows []Key, name string) string {
-	for _, k := range rows {
-		if k.Name == name {
-			return k.Doc
+// foreignHint says what to write for a key that another tool has. s is the key that is meant.
+func (d *decoder) foreignHint(found *diag.Diagnostic, rows []Key, e entry, s string, got seen) {
+	trigger, isRule := strings.CutPrefix(strings.ReplaceAll(e.name, "-", "_"), "on_")
+	trigger = map[string]string{"fail": "fail", "failure": "fail", "success": "pass", "reject": "reject"}[trigger]
+	n := e.node
+	plain := n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle == 0 && !isNull(n)
+	switch i := slices.IndexFunc(rows, func(k Key) bool { return k.Name == s }); {
+	case s == "route" && isRule && plain && isName(n.Value, false):
+		rule := "on " + trigger + " -> " + n.Value
+		if trigger != "pass" && !slices.Contains(reserved, n.Value) {
+			rule += " retry 1"
 		}
+		if got.has("route") {
+			found.Hintf("add the rule %s to route", rule)
+		} else {
+			found.Hintf("write route: [%s]", rule)
+		}
+	case rows[i].Shape == ShapeTexts && plain:
+		found.Hintf("write %s: [%s]", s, flowItem(n))
+	case rows[i].Shape == ShapeTexts && n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
+		found.Hintf("write %s: %s", s, diag.Span{Source: d.src, Start: d.properties(n).start, End: d.end(n)}.Text())
+	default:
+		found.Hintf("foundry's word is %q: %s", s, rows[i].Doc)
 	}
-	return ""
 }

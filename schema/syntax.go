@@ -209,7 +209,7 @@ func plainWords(c string) (message, hint string) {
 	case has("found character that cannot start any token"):
 		return "a plain value cannot begin with this character", "quote the value"
 	case has("found a tab character"):
-		return "a tab where YAML takes only blanks", "indent with blanks"
+		return "a tab where YAML takes only spaces", "indent with spaces"
 	case has("incompatible YAML document", "directive"):
 		return "a directive that is not known here", "remove the line that begins with %"
 	case has("alphabetic or numeric character"):

@@ -244,9 +244,21 @@ func (d *decoder) oneOf(k *Key, v value, t Text) bool {
 
 func (d *decoder) enumError(k *Key, v value, got string) {
 	found := d.report(v.via, diag.UnknownEnumValue, d.span(v), "%q is one of %s; %q is not", k.Name, words(k.Enum), clip(got))
-	if s := diag.Suggest(got, k.Enum); s != "" {
+	s := otherTypes[strings.ToLower(got)]
+	if !slices.Contains(k.Enum, s) {
+		s = diag.Suggest(got, k.Enum)
+	}
+	if s != "" {
 		found.Hintf("did you mean %q?", s)
 	}
+}
+
+// otherTypes are the words that other tools have for the types of the language.
+var otherTypes = map[string]string{
+	"integer": "int", "int64": "int", "long": "int", "boolean": "bool", "flag": "bool", "str": "string", "text": "string", "char": "string",
+	"float": "number", "double": "number", "decimal": "number", "array": "list", "slice": "list", "strings": "list",
+	"dict": "object", "map": "object", "mapping": "object", "hash": "object", "struct": "object", "file": "path", "filename": "path", "dir": "path",
+	"enum": "choice", "select": "choice", "choices": "choice", "option": "choice",
 }
 
 // words joins words for a sentence: a, b and c.

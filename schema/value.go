@@ -194,18 +194,40 @@ func (d *decoder) tagged(v value) bool {
 		tag = d.place(d.index.offset(n.Line, n.Column))
 	}
 	rest := d.restOfLine(tag.Start, n)
+	if before := strings.TrimRight(d.src.Text[:tag.Start], " \t\r\n"); v.item && strings.HasSuffix(before, "[") || v.item && strings.HasSuffix(before, ",") || strings.HasSuffix(tag.Text(), ",") {
+		if text, _, comma := strings.Cut(tag.Text(), ","); comma { // YAML takes the comma, and what follows it, for a part of the tag
+			tag.End, rest = tag.Start+len(text), text
+		}
+	}
 	found := d.report(v.via, diag.YAMLTag, tag, "%s is a tag to YAML and not part of the text", tag.Text())
 	switch {
 	case n.Style&yaml.TaggedStyle != 0 && slices.Contains(coreTags, n.Tag):
 		found.Hintf("write the value without the tag")
-	case v.name == "writes" || v.name == "protect":
-		found.Hintf("there are no negative patterns: leave %s out, or name it in protect", strings.TrimPrefix(rest, "!"))
+	case v.name == "writes":
+		found.Hintf("remove it, and name %s under protect: patterns have no exceptions", strings.TrimPrefix(rest, "!"))
+	case v.name == "protect":
+		found.Hintf("remove it: what protect names has no exceptions")
 	case v.name == "when" || v.name == "accept" || v.name == "expr":
 		found.Hintf("write %s: %s, or quote it: %s", v.name, "not "+strings.TrimLeft(rest, "! "), quote(rest))
 	default:
 		found.Hintf("quote the text: %s", quote(rest))
 	}
 	return true
+}
+
+// behindTag is the text of a condition that begins with !, which was reported: it is known what it says, and what
+// else is wrong with it can be told.
+func (d *decoder) behindTag(v value) (Text, bool) {
+	tag := d.properties(v.node).tag
+	if tag.IsZero() || v.name != "when" && v.name != "accept" || slices.Contains(coreTags, v.node.Tag) {
+		return Text{}, false
+	}
+	text := d.restOfLine(tag.Start, v.node)
+	if strings.HasSuffix(tag.Text(), ",") {
+		text = strings.TrimSuffix(tag.Text(), ",")
+	}
+	span := diag.Span{Source: d.src, Start: tag.Start, End: tag.Start + len(text)}
+	return Text{Value: text, Frag: diag.NewVerbatim(text, span, tag.Start), Set: true}, true
 }
 
 // restOfLine is what a person most likely meant as the value: the line from an offset on, or up to the next
