@@ -31,6 +31,11 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 			add("foundry graph "+g.Pipeline, "pipeline %s has no phase %q", g.Pipeline, name)
 		}
 	}
+	from, first := g.Lookup(info.From)
+	until, last := g.Lookup(info.Until)
+	if first && last && info.From != "" && info.Until != "" && from != until && !g.Phases[until].Before.Has(from) {
+		add("foundry graph "+g.Pipeline, "nothing lies from %s until %s", info.From, info.Until)
+	}
 	out = append(out, agentProblems(g, root, info.File)...)
 	seen := map[string]bool{}
 	for i := range g.Phases {
