@@ -171,7 +171,9 @@ func (s *session) printNew(dir string, f *logFile) error {
 			return nil
 		}
 		f.head = true
-		s.note("== %s ==", filepath.ToSlash(f.rel))
+		if !s.quiet {
+			fmt.Fprintf(s.out, "== %s ==\n", filepath.ToSlash(f.rel))
+		}
 	}
 	n, err := io.Copy(s.out, file)
 	f.done += n

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"foundry/gates"
 )
 
 // This file draws what the verdict of a run rests on: what was checked and what was not, the terms of acceptance,
@@ -60,6 +62,40 @@ func (t *Trace) evidence(b *block) {
 	if len(empty) > 0 {
 		b.key("", Yellow, "nothing verified by "+list(empty, 4))
 	}
+	if t.Status == "accepted" && !t.ranSomething() {
+		b.key("", Yellow, "no command has checked this: it rests on what agents and people said")
+	}
+}
+
+// ranSomething says whether a command of the pipeline passed: a phase's, a criterion's, or that of a gate.
+func (t *Trace) ranSomething() bool {
+	for _, c := range t.Criteria {
+		if c.Known && c.Passed {
+			return true
+		}
+	}
+	for _, p := range t.Phases {
+		v := p.Newest()
+		if v == nil {
+			continue
+		}
+		if v.Result != nil && v.Status == "success" && !strings.HasPrefix(v.Result.Command, "git ") && v.Result.Command != "noop" {
+			return true
+		}
+		for _, g := range v.Gates {
+			if g.Outcome == "passed" && startsCommand(g.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// startsCommand says whether a gate may rest on a command: those that only look at files and reports do not; what a
+// gate of the file's own does is not in the log.
+func startsCommand(name string) bool {
+	info, builtin := gates.Find(name)
+	return !builtin || info.Kind == gates.CommandPasses || info.Kind == gates.TestsRan
 }
 
 func notesOf(notes []string) string {
