@@ -317,3 +317,20 @@ func FuzzRenderText(f *testing.F) {
 		}
 	})
 }
+
+func TestReplaceKeepsPlaces(t *testing.T) {
+	t.Parallel()
+	src := NewSource("f", "a: größe = 2 && x\nb: 'it''s = 1'\n")
+	verbatim := NewVerbatim("größe = 2 && x", Span{src, 3, 19}, 3)
+	at := strings.Index(verbatim.Text, "=")
+	got := verbatim.Replace(at, at+1, "==")
+	if got.Text != "größe == 2 && x" || got.Span(0, len("größe")).Text() != "größe" || got.Span(at, at+2).Text() != "=" {
+		t.Errorf("%q: %q, %q", got.Text, got.Span(0, len("größe")).Text(), got.Span(at, at+2).Text())
+	}
+	if last := got.Span(len(got.Text)-1, len(got.Text)); last.Text() != "x" || got.Slice(at+3, at+4).Whole().Text() != "2" {
+		t.Errorf("after the part: %q, %q", last.Text(), got.Slice(at+3, at+4).Whole().Text())
+	}
+	if f := NewFragment("x = 1", Span{src, 0, 4}, nil).Replace(2, 3, "=="); f.Text != "x == 1" || f.Span(5, 6) != (Span{src, 0, 4}) {
+		t.Errorf("without a map: %q at %v", f.Text, f.Span(5, 6))
+	}
+}
