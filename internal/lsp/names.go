@@ -21,7 +21,6 @@ type names struct {
 	text   string
 	byKind map[graph.NameKind][]definition
 	phases map[string][]definition // by pipeline, in order
-	tests  []*node
 }
 
 // sections are the keys at the top of a file that hold definitions.
