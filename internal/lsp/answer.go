@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"foundry/diag"
 	"foundry/graph"
@@ -131,7 +132,7 @@ func (v *view) ships(at diag.Span) bool {
 // stands there.
 func (v *view) complete(offset int) ask {
 	a, p, ok := v.askAt(offset)
-	if !ok {
+	if !ok || strings.Contains(v.text[a.from:a.to], "\n") { // a word is on one line
 		return ask{}
 	}
 	a.offers = slices.DeleteFunc(a.offers, func(o offer) bool { return o.hidden })

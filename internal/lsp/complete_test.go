@@ -172,6 +172,12 @@ func TestCompletion(t *testing.T) {
 		{"a shell", swap(t, "run: ./undo.sh", "run: \"echo {{‸}}\""), "="},
 		{"an argv", swap(t, "run: ./undo.sh", "run: [echo, \"{{‸}}\"]"), "+request"},
 
+		{"a patch", whole + "  mine:\n    extends: fix\n    patch:\n      ‸\n", "+build +test +undo -id"},
+		{"keys of a patch", whole + "  mine:\n    extends: fix\n    patch:\n      build: {‸}\n", "+after +retries +agent -id"},
+		{"a rule of a patch", whole + "  mine:\n    extends: fix\n    patch:\n      build: {route: [\"on fail when envelope.‸\"]}\n", "+changed_files"},
+		{"a target of a patch", whole + "  mine:\n    extends: fix\n    patch:\n      test: {route: [\"on fail -> ‸\"]}\n", "+build +undo"},
+		{"where a new phase stands", whole + "  mine:\n    extends: fix\n    patch:\n      new: {after: ‸}\n", "+build +test"},
+
 		{"a test", whole + "tests:\n  - name: x\n    ‸\n", "+given +expect -name"},
 		{"phases of a test", whole + "tests:\n  - name: x\n    given:\n      ‸\n", "+sort +build +test"},
 		{"entries of a test", whole + "tests:\n  - name: x\n    given:\n      sort: [{‸}]\n", "+reply +exit +repeat"},

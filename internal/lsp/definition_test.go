@@ -33,6 +33,7 @@ func TestDefinition(t *testing.T) {
 		{"a phase in an agent's prompt", swap(t, "prompt: sort it", "prompt: \"{{phases.build.status}}\""), "phases.bui‸ld", "id: <build>"},
 		{"a phase of a test", whole + "tests:\n  - name: x\n    given: {sort: []}\n    expect: {path: [build]}\n", "given: {so‸rt", "id: <sort>"},
 		{"a phase in a path of a test", whole + "tests:\n  - name: x\n    given: {sort: []}\n    expect: {path: [build]}\n", "path: [bui‸ld]", "id: <build>"},
+		{"a patched phase", whole + "  mine:\n    extends: fix\n    patch:\n      build: {retries: 2}\n", "bui‸ld: {retries", "id: <build>"},
 		{"itself", whole, "id: bui‸ld", "id: <build>"},
 		{"an action", in(t, "          on fail -> build retry 2", "          on timeout -> next"), "-> ne‸xt", ""},
 		{"a key", whole, "def‸ault: fix", ""},

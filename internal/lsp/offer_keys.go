@@ -28,10 +28,10 @@ func (v *view) namedKeyOffers(p place) []offer {
 	}
 	key := p.want.key
 	switch {
-	case key.Where == "test" && key.Name == "given", key.Where == "expect" && (key.Name == "visits" || key.Name == "feedback"):
+	case key.Where == "pipeline" && key.Name == "patch", key.Where == "test" && key.Name == "given", key.Where == "expect" && (key.Name == "visits" || key.Name == "feedback"):
 		out := v.phaseOffers(p, usePhase)
 		for i := range out {
-			out[i].insert = out[i].label + ": "
+			out[i].insert = out[i].label + ":"
 		}
 		return out
 	}
@@ -81,7 +81,7 @@ var does = map[string]bool{"agent": true, "run": true, "command": true, "builtin
 
 // phaseGroup is the kind of a phase that says already what it does.
 func (v *view) phaseGroup(section string, siblings *node) string {
-	if section != "phase" {
+	if section != "phase" && section != "patch" {
 		return ""
 	}
 	for _, k := range v.table.sections[section] {

@@ -28,6 +28,7 @@ func newTable(words Vocabulary) *table {
 			t.sections[testFileSection] = []schema.Key{k}
 		}
 	}
+	t.sections["patch"] = schema.KeysOf("patch") // those of a phase, too
 	t.sections[proseSection] = []schema.Key{{Where: proseSection, Name: "file", Shape: schema.ShapeText, Built: true, Required: true,
 		Doc: "the file that holds the text, from the directory of this file"}}
 	for _, g := range words.Gates {

@@ -52,6 +52,7 @@ var uses = map[string]use{
 	"phase.gates":            {kind: useName, names: graph.GateName, level: 1},
 	"file.gates":             {kind: useName, names: graph.GateName, level: 1},
 	"phase.id":               {kind: useID},
+	"patch.after":            {kind: usePhase},
 	"phase.needs":            {kind: useEarlier, level: 1},
 	"phase.inputs":           {kind: useInput, level: 1},
 	"expect.path":            {kind: usePhase, level: 1},

@@ -30,8 +30,9 @@ type place struct {
 	siblings *node // the mapping that the key is in
 	inline   bool  // the value stands on the line of its key
 	pipeline string
-	phase    *node // the mapping of the phase around it
-	test     *node // of the test around it
+	phase    *node  // the mapping of the phase around it
+	patched  string // the id of the phase, where it is patched
+	test     *node  // of the test around it
 }
 
 // at finds the place of an offset, false when nothing is written there.
@@ -55,14 +56,24 @@ func (v *view) at(offset int) (place, bool) {
 		name := valueOf(v.text, pair.key)
 		p.want = v.table.entry(p.want, name)
 		p.inline = pair.value != nil && !strings.Contains(v.text[pair.key.end:pair.value.start], "\n")
-		if p.want.key != nil && p.want.level == 1 && p.want.section == "pipeline" {
-			p.pipeline = name
+		if p.want.level == 1 {
+			p.within(name, pair.value)
 		}
 	}
 	if p.test != nil {
 		p.pipeline = v.tested(p.test)
 	}
 	return p, true
+}
+
+// within notes the pipeline, or the patch of a phase, that an entry is.
+func (p *place) within(name string, value *node) {
+	switch p.want.section {
+	case "pipeline":
+		p.pipeline = name
+	case "patch":
+		p.patched, p.phase = name, value
+	}
 }
 
 // enter notes the phase or test that an item is.
@@ -85,7 +96,12 @@ func (v *view) tested(test *node) string {
 }
 
 // phaseID is the id of the phase around a place, "" when it has none yet.
-func (v *view) phaseID(p place) string { return valueOf(v.text, p.phase.get(v.text, "id")) }
+func (v *view) phaseID(p place) string {
+	if p.patched != "" {
+		return p.patched
+	}
+	return valueOf(v.text, p.phase.get(v.text, "id"))
+}
 
 // phaseName is a phase that may be named: a definition in the text, or one that only the catalogue knows.
 type phaseName struct {
