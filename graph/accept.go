@@ -327,7 +327,7 @@ func (c *compiler) saySkippable(p course, t dsl.Term) {
 			continue
 		}
 		round = append(round, ph.Name)
-		strict = strict || gated(ph)
+		strict = strict || c.gated(ph)
 	}
 	if len(round) == 0 {
 		return
@@ -351,14 +351,18 @@ func (c *compiler) judgeVerdicts() {
 	var verdicts []PhaseID
 	for i := range c.g.Phases {
 		ph := &c.g.Phases[i]
-		if ph.Named && (ph.Kind == Ask || ph.Kind == Code || ph.Envelope != nil && ph.Envelope.Approves()) {
+		if ph.Named && (ph.Kind == Ask || ph.Kind == Code || ph.Kind == Calls || ph.Envelope != nil && ph.Envelope.Approves()) {
 			verdicts = append(verdicts, ph.ID)
 		}
 	}
 	slices.Reverse(verdicts)
 	for i := range c.g.Phases {
 		w := &c.g.Phases[i]
-		if w.Kind != AgentWork || !w.Writer || w.Declared || !c.reachable.Has(w.ID) || w.Detour && !c.flow[w.ID].finish {
+		free := w.Kind == AgentWork && w.Writer && !w.Declared
+		if w.Kind == Calls {
+			free = !w.Declared && c.callHas(w.ID, func(in *Phase) bool { return in.Kind == AgentWork && in.Writer && !in.Declared })
+		}
+		if !free || !c.reachable.Has(w.ID) || w.Detour && !c.flow[w.ID].finish {
 			continue
 		}
 		for _, id := range verdicts {

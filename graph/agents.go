@@ -277,7 +277,9 @@ func (c *compiler) agentIndex(a *schema.Agent) int {
 	i := len(c.g.Agents)
 	c.agents[a] = i
 	c.agentDefs = append(c.agentDefs, def)
-	c.g.Agents = append(c.g.Agents, newAgent(def))
+	agent := newAgent(def)
+	agent.Session = i
+	c.g.Agents = append(c.g.Agents, agent)
 	for _, name := range def.a.Fallback.Values() {
 		if next, ok := c.cat.agent(name); ok && next != a {
 			j := c.agentIndex(next)

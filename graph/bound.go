@@ -11,7 +11,8 @@ import (
 //
 // A jump to t resets the counters of the rules whose target lies strictly after t, and the self rules of t and
 // of all after it. So a rule's bound counts once for every entry into its loop, and an entry is the start of
-// the run or a jump to something before its target. A self jump resets nothing.
+// the run or a jump to something before its target. A self jump resets nothing. Each visit of a call is a new run
+// of the called pipeline, so its bound counts once for each.
 
 // most stands for every bound that is too large to matter; sums and products stop there.
 const most = math.MaxInt / 4
@@ -63,7 +64,11 @@ func (c *compiler) bound() Bound {
 		v := plus(in, times(self[i], in))
 		b.Visits[i] = v
 		b.Phases = plus(b.Phases, v)
-		if ph.Kind == AgentWork && ph.Agent >= 0 {
+		if callee := c.calls[ph.ID]; callee != nil {
+			in := &callee.g.Bound
+			b.Phases, b.Turns = plus(b.Phases, times(v, in.Phases)), plus(b.Turns, times(v, in.Turns))
+			b.Time = addTime(b.Time, v, in.Time)
+		} else if ph.Kind == AgentWork && ph.Agent >= 0 {
 			b.Turns = plus(b.Turns, times(v, c.turns(ph)))
 			b.Time = addTime(b.Time, times(v, c.turns(ph)), c.slowest(ph))
 		} else {

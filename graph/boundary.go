@@ -52,6 +52,8 @@ func (c *compiler) boundaries() {
 			ph.Writer = ph.Declared && !b.ReadOnly()
 		case Commit:
 			ph.Writer = true
+		case Calls:
+			ph.Writer = !b.ReadOnly() && c.callHas(ph.ID, func(in *Phase) bool { return in.Writer })
 		}
 		c.artifactOutside(ph, src)
 	}

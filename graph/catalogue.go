@@ -41,6 +41,7 @@ type Catalogue struct {
 	agents    map[*schema.Agent]*agentDef
 	kinds     map[*schema.Envelope]*kindDef
 	pipelines map[*schema.Pipeline]*pipelineDef
+	whole     map[*schema.Pipeline]*compiler // compiled
 	scoped    map[*schema.Pipeline]*compiler // compiled up to their scopes, for Members
 	elsewhere []string                       // every phase name of every pipeline, sorted
 }
@@ -55,7 +56,7 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 	}
 	c := &Catalogue{user: user, builtin: builtin, files: files, texts: map[string]text{},
 		agents: map[*schema.Agent]*agentDef{}, kinds: map[*schema.Envelope]*kindDef{}, pipelines: map[*schema.Pipeline]*pipelineDef{},
-		scoped: map[*schema.Pipeline]*compiler{}, homes: map[*diag.Source]string{}, replaced: map[diag.Span]diag.Span{}}
+		whole: map[*schema.Pipeline]*compiler{}, scoped: map[*schema.Pipeline]*compiler{}, homes: map[*diag.Source]string{}, replaced: map[diag.Span]diag.Span{}}
 	c.include()
 	c.named = c.namedTexts()
 	for _, doc := range []*schema.Document{user, builtin} {

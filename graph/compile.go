@@ -23,15 +23,30 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 		c.unknownPipeline(&list, diag.Span{}, pipeline)
 		return nil, list
 	}
-	comp := c.compiler(p)
-	c.checkProject(&comp.list)
-	comp.run()
-	if comp.list.HasErrors() {
-		return nil, comp.list
+	comp := c.compiled(p)
+	var list diag.List
+	c.checkProject(&list)
+	list.Merge(comp.list)
+	if list.HasErrors() {
+		return nil, list
 	}
-	comp.g.Bound = comp.bound()
-	comp.fingerprint()
-	return comp.g, comp.list
+	return comp.g, list
+}
+
+// compiled compiles a pipeline once, however many others call it.
+func (c *Catalogue) compiled(p *schema.Pipeline) *compiler {
+	comp, done := c.whole[p]
+	if !done {
+		comp = c.compiler(p)
+		comp.run()
+		if !comp.list.HasErrors() {
+			comp.g.Bound = comp.bound()
+			comp.fingerprint()
+			comp.inline()
+		}
+		c.whole[p] = comp
+	}
+	return comp
 }
 
 // Lint returns the findings of the whole file of the user: the project, every definition, used or not, and
@@ -50,8 +65,7 @@ func (c *Catalogue) Lint() diag.List {
 	list.Merge(c.included)
 	all := newUses()
 	for i := range c.user.Pipelines {
-		comp := c.compiler(&c.user.Pipelines[i])
-		comp.run()
+		comp := c.compiled(&c.user.Pipelines[i])
 		list.Merge(comp.list)
 		all.add(comp.used)
 	}
@@ -71,6 +85,7 @@ func (c *Catalogue) unknownPipeline(list *diag.List, at diag.Span, name string) 
 // compiler is the compilation of one pipeline.
 type compiler struct {
 	cat  *Catalogue
+	own  *schema.Pipeline // as it is written
 	p    *schema.Pipeline // with what it extends merged in
 	def  *pipelineDef
 	g    *Graph
@@ -82,6 +97,8 @@ type compiler struct {
 	byName map[string]PhaseID
 	names  []string // of the phases, sorted
 
+	calls     map[PhaseID]*compiler // the called pipelines
+	called    int                   // the phases of all of them
 	agents    map[*schema.Agent]int
 	agentDefs []*agentDef // by index into Graph.Agents
 	commands  map[*schema.Command]*Command
@@ -107,10 +124,10 @@ type templateKey struct {
 
 func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
 	def := c.resolvePipeline(p)
-	comp := &compiler{cat: c, p: &def.p, def: def, used: newUses(), byName: map[string]PhaseID{},
-		agents: map[*schema.Agent]int{}, commands: map[*schema.Command]*Command{}, templates: map[templateKey]*dsl.Template{},
+	comp := &compiler{cat: c, own: p, p: &def.p, def: def, used: newUses(), byName: map[string]PhaseID{},
+		calls: map[PhaseID]*compiler{}, agents: map[*schema.Agent]int{}, commands: map[*schema.Command]*Command{}, templates: map[templateKey]*dsl.Template{},
 		kinds: map[string]*envelope.Kind{}, shells: map[diag.Span]bool{},
-		g: &Graph{Pipeline: p.Name.Value, Description: def.p.Description.Value, Span: p.Name.Span()}}
+		g: &Graph{Body: Body{Pipeline: p.Name.Value}, Description: def.p.Description.Value, Span: p.Name.Span()}}
 	if find(c.user.Pipelines, p.Name.Value, pipelineName) == p {
 		comp.g.File = c.home(p.Name.Span())
 	} else {
@@ -150,7 +167,7 @@ func (c *compiler) run() {
 func (c *compiler) collect() {
 	n := len(c.p.Phases)
 	c.src = make([]*schema.Phase, 0, n)
-	c.g.Phases = make([]Phase, 0, n)
+	c.g.Phases, c.g.Own = make([]Phase, 0, n), make([]PhaseID, 0, n)
 	for i := range c.p.Phases {
 		src := &c.p.Phases[i]
 		id := PhaseID(len(c.src))
@@ -163,7 +180,8 @@ func (c *compiler) collect() {
 			at = src.Span
 		}
 		c.src = append(c.src, src)
-		c.g.Phases = append(c.g.Phases, Phase{ID: id, Name: src.ID.Value, Description: src.Description.Value, Hint: src.Hint.Value, Span: at,
+		c.g.Own = append(c.g.Own, id)
+		c.g.Phases = append(c.g.Phases, Phase{ID: id, Name: src.ID.Value, Local: src.ID.Value, Owner: -1, Description: src.Description.Value, Hint: src.Hint.Value, Span: at,
 			Detour: src.Detour.Value, Optional: src.Optional.Value, Agent: -1})
 	}
 	slices.Sort(c.names)

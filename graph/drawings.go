@@ -8,7 +8,7 @@ import (
 )
 
 // This file draws a graph for programs that lay graphs out: Mermaid and Graphviz. A solid line is an order, a
-// dashed one a jump.
+// dashed one a jump, a thick one leads into a call.
 
 // edge is a rule drawn as a line; rules between the same ends are one line.
 type edge struct {
@@ -27,12 +27,16 @@ func (g *Graph) edges() []*edge {
 			continue
 		}
 		from, to := g.Phases[r.Phase].Name, r.Action.String()
-		if r.Action == dsl.Goto {
-			to = g.Phases[r.Target].Name
-		}
 		label := r.Trigger.String()
 		if r.When != nil {
 			label += " when " + clip(oneLine(r.When.Text()), 40)
+		}
+		switch owner := g.Phases[r.Phase].Owner; {
+		case r.Action == dsl.Goto:
+			to = g.Phases[r.Target].Name
+		case owner >= 0: // it ends the call, not the run
+			label += ": " + to
+			to = g.Phases[owner].Name
 		}
 		if r.Retry > 0 {
 			label += fmt.Sprintf(" (%d)", r.Retry)
@@ -76,21 +80,33 @@ func (g *Graph) Mermaid() string {
 		case ph.Kind == Ask:
 			open, shut = `{{"`, `"}}`
 		}
-		fmt.Fprintf(&b, "  p_%s%s%s<br/>%s<br/>%s%s\n", ph.Name, open, ph.Name, mermaidText(clip(oneLine(g.What(ph.ID)), 40)), visits(g.Bound.Visits[i]), shut)
+		fmt.Fprintf(&b, "  %s%s%s<br/>%s<br/>%s%s\n", mermaidID(ph.Name), open, ph.Name, mermaidText(clip(oneLine(g.What(ph.ID)), 40)), visits(g.Bound.Visits[i]), shut)
 	}
 	edges := g.edges()
 	for _, word := range ends(edges) {
-		fmt.Fprintf(&b, "  p_%s((%s))\n", word, word)
+		fmt.Fprintf(&b, "  %s((%s))\n", mermaidID(word), word)
 	}
 	for i := range g.Phases {
 		for _, n := range g.Phases[i].Needs {
-			fmt.Fprintf(&b, "  p_%s --> p_%s\n", g.Phases[n].Name, g.Phases[i].Name)
+			fmt.Fprintf(&b, "  %s --> %s\n", mermaidID(g.Phases[n].Name), mermaidID(g.Phases[i].Name))
+		}
+		if g.enters(PhaseID(i)) {
+			fmt.Fprintf(&b, "  %s ==> %s\n", mermaidID(g.Phases[g.Phases[i].Owner].Name), mermaidID(g.Phases[i].Name))
 		}
 	}
 	for _, e := range edges {
-		fmt.Fprintf(&b, "  p_%s -. \"%s\" .-> p_%s\n", e.from, mermaidText(strings.Join(e.labels, "; ")), e.to)
+		fmt.Fprintf(&b, "  %s -. \"%s\" .-> %s\n", mermaidID(e.from), mermaidText(strings.Join(e.labels, "; ")), mermaidID(e.to))
 	}
 	return b.String()
+}
+
+// mermaidID is a name as Mermaid takes it. A slash becomes a dot, which no name has.
+func mermaidID(name string) string { return "p_" + strings.ReplaceAll(name, "/", ".") }
+
+// enters says that a call begins with a phase: it belongs to one and waits for nothing in it.
+func (g *Graph) enters(p PhaseID) bool {
+	ph := &g.Phases[p]
+	return ph.Owner >= 0 && !ph.Detour && len(ph.Needs) == 0
 }
 
 // mermaidText writes what Mermaid would read as markup as entities.
@@ -121,6 +137,9 @@ func (g *Graph) DOT() string {
 	for i := range g.Phases {
 		for _, n := range g.Phases[i].Needs {
 			fmt.Fprintf(&b, "  %s -> %s;\n", dotText(g.Phases[n].Name), dotText(g.Phases[i].Name))
+		}
+		if g.enters(PhaseID(i)) {
+			fmt.Fprintf(&b, "  %s -> %s [style=bold];\n", dotText(g.Phases[g.Phases[i].Owner].Name), dotText(g.Phases[i].Name))
 		}
 	}
 	for _, e := range edges {

@@ -171,6 +171,12 @@ func (d *digest) phase(g *Graph, ph *Phase, agents []string) {
 	for _, in := range ph.Inputs {
 		d.text(in.Name)
 	}
+	if ph.Call != nil {
+		for _, s := range ph.Call.Set {
+			d.text(s.Name)
+			d.template(s.Value)
+		}
+	}
 	d.script(&ph.Script)
 	d.int(len(ph.Outputs))
 	for _, o := range ph.Outputs {
@@ -216,6 +222,9 @@ func (c *compiler) fingerprint() {
 	for i := range g.Phases {
 		d := newDigest()
 		d.phase(g, &g.Phases[i], agents)
+		if callee := c.calls[g.Phases[i].ID]; callee != nil {
+			d.text(callee.g.Fingerprint)
+		}
 		g.Phases[i].Fingerprint = d.sum()
 		all.text(g.Phases[i].Fingerprint)
 	}

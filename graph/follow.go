@@ -48,6 +48,9 @@ func triggered(t dsl.Trigger) outcomes {
 // possible are the ways in which a phase can end.
 func possible(ph *Phase, when bool) outcomes {
 	out := onPass | onFail | onTimeout
+	if ph.Kind == Calls {
+		out = onPass | onFail
+	}
 	if ph.Kind == Noop && len(ph.Gates) == 0 {
 		out = onPass
 	}
@@ -331,5 +334,8 @@ func (c *compiler) checksToo(ph, check *Phase) bool {
 	return false
 }
 
-// gated says that a person or a gate stands at a phase.
-func gated(ph *Phase) bool { return ph.Kind == Ask || len(ph.Gates) > 0 }
+// gated says that a person or a gate stands at a phase, or in what it calls.
+func (c *compiler) gated(ph *Phase) bool {
+	at := func(ph *Phase) bool { return ph.Kind == Ask || len(ph.Gates) > 0 }
+	return at(ph) || c.callHas(ph.ID, at)
+}

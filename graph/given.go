@@ -54,6 +54,7 @@ func (g *Graph) Scripted(given []schema.Entries, at diag.Span) (*Graph, diag.Lis
 			}
 		}
 		ph.Agent = len(out.Agents)
+		agent.Session = ph.Agent
 		out.Agents = append(out.Agents, agent)
 	}
 	return &out, found

@@ -39,38 +39,67 @@ const (
 	MergeNever
 )
 
-// Graph is a compiled pipeline.
+// Graph is a compiled pipeline, those that it calls included: the phases of a called one stand behind the phase that
+// calls it, under names of the form call/phase.
 type Graph struct {
-	Pipeline    string
+	Body
 	Description string
 	Builtin     bool   // the pipeline ships with Foundry
 	File        string // the pipeline file, relative to the repository root; "" for a builtin without a file
 	Span        diag.Span
 
-	Params      []Param
 	NeedRequest bool // a run without a request is refused
 	NoRequest   bool // a run with a request is refused
 
 	Isolation Isolation
 	Merge     Policy
-	FailFast  bool
-	KeepGoing bool
 	Project   Project
 	Limits    Limits
 
-	Protect []glob.Rule // what no phase may write, whatever it says itself
-
-	Phases   []Phase
-	Rules    []Rule
-	Agents   []Agent
-	Criteria []Criterion
-
-	Accept     *dsl.Cond // never nil: the default is compiled too
-	AcceptText string
-	AcceptsAll bool // it says all_phases_pass, and so rests on every phase
+	Phases []Phase
+	Rules  []Rule
+	Agents []Agent
 
 	Bound       Bound
 	Fingerprint string // changes when anything that a run depends on changes
+}
+
+// Body is what a pipeline says of its phases as a whole, be it the pipeline of a run or one that a phase calls.
+type Body struct {
+	Pipeline   string
+	Params     []Param
+	FailFast   bool
+	KeepGoing  bool
+	Criteria   []Criterion
+	Accept     *dsl.Cond // never nil: the default is compiled too
+	AcceptText string
+	AcceptsAll bool        // it says all_phases_pass, and so rests on every phase
+	Protect    []glob.Rule // what no phase may write, whatever it says itself
+	Own        []PhaseID   // its phases in order, without those of the pipelines that it calls
+}
+
+// BodyOf is the body of the pipeline that a call runs; of the graph's own pipeline for -1.
+func (g *Graph) BodyOf(call PhaseID) *Body {
+	if call < 0 {
+		return &g.Body
+	}
+	return &g.Phases[call].Call.Body
+}
+
+// Inside says whether a phase belongs to what a call runs, directly or not.
+func (g *Graph) Inside(call, p PhaseID) bool {
+	return call < 0 || p > call && p <= g.Phases[call].Call.Last
+}
+
+// LookupIn finds a phase of the pipeline that a call runs, or of the graph's own for -1, by the name that it has
+// there.
+func (g *Graph) LookupIn(call PhaseID, local string) (PhaseID, bool) {
+	for _, id := range g.BodyOf(call).Own {
+		if g.Phases[id].Local == local {
+			return id, true
+		}
+	}
+	return -1, false
 }
 
 // Project is what the file says of the repository as a whole.
@@ -152,13 +181,16 @@ const (
 	Status                         // builtin: git_status
 	Noop                           // builtin: noop
 	Ask                            // a person
+	Calls                          // another pipeline
 )
 
 // Phase is one phase of the graph.
 type Phase struct {
 	ID          PhaseID
-	Name        string
-	Fingerprint string // changes when anything that its result depends on changes, its routes excepted
+	Name        string  // unique in the graph: call/phase for a phase of a called pipeline
+	Local       string  // as its own pipeline calls it
+	Owner       PhaseID // the call whose pipeline it belongs to, -1 for the graph's own
+	Fingerprint string  // changes when anything that its result depends on changes, its routes excepted
 	Description string
 	Hint        string
 	Kind        PhaseKind
@@ -204,6 +236,21 @@ type Phase struct {
 
 	// ask
 	Question *dsl.Template
+
+	Call *Call // of a call, nil for every other kind
+}
+
+// Call is a pipeline that runs as one phase.
+type Call struct {
+	Body
+	Set  []Setting
+	Last PhaseID // all phases behind the call up to this one are the called pipeline's, those that it calls included
+}
+
+// Setting is a param of a called pipeline and the text that it is given.
+type Setting struct {
+	Name  string
+	Value *dsl.Template
 }
 
 // Input is something that is handed over even if the prompt does not mention it.
@@ -278,6 +325,7 @@ type Agent struct {
 	TurnTimeout     time.Duration
 	StallTimeout    time.Duration
 	Fallback        []int // indexes into Graph.Agents
+	Session         int   // the index of the agent whose session it shares: itself, or the same agent in another pipeline
 	Span            diag.Span
 }
 

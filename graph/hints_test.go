@@ -90,6 +90,15 @@ var followed = []follows{
 		one := regexp.MustCompile(`one of "(\w+)"`).FindStringSubmatch(p.d.Message)
 		return p.replace(one[1])
 	}},
+	{form(`write a value of type int`), func(p page, _ []string) string { return p.replace("1") }},
+	{form(`write a value of type choice`), func(p page, _ []string) string {
+		return p.replace(regexp.MustCompile(`one of "(\w+)"`).FindStringSubmatch(p.d.Message)[1])
+	}},
+	{form(`write (\w+) as a whole`), func(p page, m []string) string { return p.replace(m[1]) }},
+	{form(`add set: \{(\w+): VALUE\}`), func(p page, m []string) string { return p.beside("set: {" + m[1] + ": 1}") }},
+	{form(`define it under commands, as (\w+): the command line`), func(p page, m []string) string {
+		return strings.Replace(p.text, "commands: {", "commands: {"+m[1]+": make it, ", 1)
+	}},
 	{form(`write a value of type list`), func(p page, _ []string) string { return p.replace(`[a, "1"]`) }},
 	{form(`write type: string, or remove enum`), func(p page, _ []string) string { return p.removeKey("enum") }},
 	{form(`.*write all_phases_pass`), func(p page, _ []string) string { return p.replace("all_phases_pass") }},
@@ -113,7 +122,7 @@ var followed = []follows{
 	{form(`remove "\w+" here`), func(p page, _ []string) string { return p.removeItem() }},
 	{form(`remove one of the two; `), func(p page, _ []string) string { return p.removeItem() }},
 	{form(`remove with, or`), func(p page, _ []string) string { return p.around(" with ", p.span(), "") }},
-	{form(`(?:remove|keep one of) (needs|required|optional|message|after|phases)\b`), func(p page, m []string) string {
+	{form(`(?:remove|keep one of) (needs|required|optional|message|after|phases|gates|timeout|env|dir|commits)\b`), func(p page, m []string) string {
 		if m[1] == "phases" {
 			return p.removeKey(p.span())
 		}
@@ -146,7 +155,7 @@ var followed = []follows{
 
 // advice are hints that leave the choice to the reader: a list of what there is, or what to think about.
 var advice = form(`(?:there (?:is:|are) |compare it with one of these|known here: |say of which phase: |write agent, run, |join what |only a phase with |` +
-	`order the two with needs|give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it)`)
+	`order the two with needs|take out one of the calls|read it in the called pipeline|give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it)`)
 
 func TestHintsHelp(t *testing.T) {
 	t.Parallel()

@@ -45,10 +45,11 @@ type jsonLimits struct {
 
 type jsonPhase struct {
 	ID          string     `json:"id"`
-	Kind        string     `json:"kind"` // agent, command, git_commit, git_status, noop, ask
+	Kind        string     `json:"kind"` // agent, command, git_commit, git_status, noop, ask, call
 	What        string     `json:"what"`
 	Agent       string     `json:"agent,omitempty"`
 	Command     string     `json:"command,omitempty"`
+	Call        *jsonCall  `json:"call,omitempty"`
 	Envelope    string     `json:"envelope,omitempty"`
 	Detour      bool       `json:"detour"`
 	Optional    bool       `json:"optional"`
@@ -60,6 +61,14 @@ type jsonPhase struct {
 	Routes      []jsonRule `json:"routes"`
 	Visits      int        `json:"visits"` // at most
 	Fingerprint string     `json:"fingerprint"`
+}
+
+// jsonCall is what a call runs; the phases of it follow under the names call/phase.
+type jsonCall struct {
+	Pipeline string            `json:"pipeline"`
+	Set      map[string]string `json:"set"`
+	Accept   string            `json:"accept"`
+	Criteria []jsonCriterion   `json:"criteria"`
 }
 
 type jsonRule struct {
@@ -95,7 +104,7 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 	}
 	out := jsonGraph{Pipeline: g.Pipeline, Description: g.Description, Builtin: g.Builtin, File: g.File, Request: request,
 		Isolation: g.Isolation.String(), Merge: g.Merge.String(), Accept: g.AcceptText, Params: []jsonParam{},
-		Phases: []jsonPhase{}, Criteria: []jsonCriterion{}, Fingerprint: g.Fingerprint,
+		Phases: []jsonPhase{}, Fingerprint: g.Fingerprint,
 		Bound:  jsonBound{Visits: g.Bound.Phases, Turns: g.Bound.Turns, Time: g.Bound.Time.Seconds(), First: g.Bound.First},
 		Limits: jsonLimits{Turns: some(g.Limits.Turns), Tokens: some(g.Limits.Tokens), Cost: some(g.Limits.Cost), Phases: some(g.Limits.Phases), Time: some(g.Limits.Time.Seconds())}}
 	for i := range g.Params {
@@ -109,15 +118,21 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 	for i := range g.Phases {
 		out.Phases = append(out.Phases, g.jsonPhase(&g.Phases[i]))
 	}
-	for i := range g.Criteria {
-		c := &g.Criteria[i]
-		out.Criteria = append(out.Criteria, jsonCriterion{Name: c.Name, Run: c.Command.Script.Label, Required: c.Required})
-	}
+	out.Criteria = jsonCriteria(g.Criteria)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(out)
 	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+func jsonCriteria(list []Criterion) []jsonCriterion {
+	out := []jsonCriterion{}
+	for i := range list {
+		c := &list[i]
+		out = append(out, jsonCriterion{Name: c.Name, Run: c.Command.Script.Label, Required: c.Required})
+	}
+	return out
 }
 
 func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
@@ -132,6 +147,12 @@ func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
 	}
 	if ph.When != nil {
 		out.When = ph.When.Text()
+	}
+	if ph.Call != nil {
+		out.Call = &jsonCall{Pipeline: ph.Call.Pipeline, Set: map[string]string{}, Accept: ph.Call.AcceptText, Criteria: jsonCriteria(ph.Call.Criteria)}
+		for _, s := range ph.Call.Set {
+			out.Call.Set[s.Name] = s.Value.Source()
+		}
 	}
 	for _, n := range ph.Needs {
 		out.Needs = append(out.Needs, g.Phases[n].Name)

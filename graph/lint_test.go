@@ -118,7 +118,7 @@ var owned = []diag.Rule{diag.NotBuilt, diag.PhaseKind, diag.MissingKey, diag.Wro
 	diag.UnknownPhase, diag.UnknownPipeline, diag.UnknownEnvelope, diag.UnknownField, diag.UnknownParam, diag.UnknownBuiltin,
 	diag.UnknownHarness, diag.UnknownEnumValue, diag.ExprSyntax, diag.ExprType, diag.RouteSyntax, diag.UnboundedLoop, diag.NeedsLater,
 	diag.DetourBack, diag.ReadsParallelPhase, diag.ReadsLaterPhase, diag.JumpSideways, diag.Cycle, diag.AcceptNever, diag.AcceptSkippable,
-	diag.OptionalAsk, diag.GateConfig, diag.GateMismatch, diag.TemplateUnknown, diag.TemplateInShell, diag.BadGlob, diag.MissingFile,
+	diag.OptionalAsk, diag.GateConfig, diag.GateMismatch, diag.TemplateUnknown, diag.TemplateInShell, diag.BadGlob, diag.MissingFile, diag.Recursion,
 	diag.FallbackCycle, diag.UnreachableRule, diag.UnreachablePhase, diag.DanglingPhase, diag.NeedsBypassesRoute, diag.FeedbackUnread,
 	diag.ShellSyntax, diag.BoundaryProtected, diag.ArtifactOutsideBoundary, diag.VerdictThenWrite, diag.Unused}
 

@@ -90,7 +90,7 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	for _, t := range []struct{ to, from *schema.Text }{
 		{&out.Description, &base.Description}, {&out.Hint, &base.Hint}, {&out.When, &base.When}, {&out.Dir, &base.Dir}, {&out.Commits, &base.Commits},
 		{&out.Agent, &base.Agent}, {&out.Envelope, &base.Envelope}, {&out.Model, &base.Model}, {&out.Command, &base.Command},
-		{&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask},
+		{&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask}, {&out.Call, &base.Call},
 	} {
 		inherit(t.to, *t.from)
 	}
@@ -126,7 +126,7 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	if !hasExitCodes(out.ExitCodes) {
 		out.ExitCodes = base.ExitCodes
 	}
-	out.Env = mergePairs(base.Env, out.Env)
+	out.Env, out.Set = mergePairs(base.Env, out.Env), mergePairs(base.Set, out.Set)
 	out.Outputs = slices.Clone(base.Outputs)
 	for _, o := range x.Phase.Outputs {
 		i := slices.IndexFunc(out.Outputs, func(old schema.Output) bool { return old.Name.Value == o.Name.Value })
@@ -152,7 +152,10 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 		return
 	}
 	was := kindOfPhase(base)
-	base.Agent, base.Run, base.Command, base.Builtin, base.Ask = schema.Text{}, schema.Script{}, schema.Text{}, schema.Text{}, schema.Text{}
+	base.Agent, base.Run, base.Command, base.Builtin, base.Ask, base.Call = schema.Text{}, schema.Script{}, schema.Text{}, schema.Text{}, schema.Text{}, schema.Text{}
+	if now != "call" {
+		base.Set = schema.Pairs{}
+	}
 	if kindKeys[was] != kindKeys[now] {
 		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
 	}
@@ -174,6 +177,8 @@ func kindOfPhase(p *schema.Phase) string {
 		return "builtin"
 	case p.Ask.Set:
 		return "ask"
+	case p.Call.Set:
+		return "call"
 	}
 	return ""
 }
@@ -191,7 +196,7 @@ func strayKeys(list *diag.List, ph *schema.Phase, x *schema.Patch) {
 	for _, k := range x.Keys {
 		i := slices.IndexFunc(rows, func(row schema.Key) bool { return row.Name == k.Value })
 		if i >= 0 && rows[i].Built && rows[i].Kind != "" && rows[i].Kind != kind {
-			list.Report(diag.UnknownKey, k.Span(), "%q belongs to %s, and phase %q is none", k.Value, schema.KindNoun(rows[i].Kind), ph.ID.Value).
+			list.Report(diag.UnknownKey, k.Span(), "%q is only for %s, and phase %q is not one", k.Value, schema.KindNoun(rows[i].Kind), ph.ID.Value).
 				Hintf("remove it").Notef(ph.ID.Span(), "the phase is defined here")
 		}
 	}

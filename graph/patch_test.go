@@ -46,7 +46,7 @@ func TestPatchMergesEveryField(t *testing.T) {
 		reflect.ValueOf(&patch).Elem().Field(i).Set(now)
 		got = reflect.ValueOf(patched(base, &schema.Patch{Phase: patch})).Field(i)
 		switch f.Name {
-		case "Env":
+		case "Env", "Set":
 			if len(got.Interface().(schema.Pairs).Items) != 2 {
 				t.Errorf("%s is not merged", f.Name)
 			}

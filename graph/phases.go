@@ -12,7 +12,7 @@ import (
 
 // This file is the pass that finds out what each phase does, and with what.
 
-var kindWords = [...]string{AgentWork: "agent", Code: "command", Commit: "git_commit", Status: "git_status", Noop: "noop", Ask: "ask"}
+var kindWords = [...]string{AgentWork: "agent", Code: "command", Commit: "git_commit", Status: "git_status", Noop: "noop", Ask: "ask", Calls: "call"}
 
 // String names the kind as views do.
 func (k PhaseKind) String() string {
@@ -43,6 +43,8 @@ func (c *compiler) work() {
 				c.list.Report(diag.OptionalAsk, src.Optional.Span, "%q asks a person and cannot be optional", ph.Name).
 					Hintf("remove optional, or route a rejection: on reject -> next")
 			}
+		case Calls:
+			c.callPhase(ph, src)
 		}
 		ph.Commits = src.Commits.Value == "allow"
 	}
@@ -57,6 +59,8 @@ func (c *compiler) kindOf(ph *Phase, src *schema.Phase) PhaseKind {
 		return Code
 	case src.Ask.Set:
 		return Ask
+	case src.Call.Set:
+		return Calls
 	case !src.Builtin.Set:
 		return Noop
 	}

@@ -41,8 +41,9 @@ var (
 	// statusType is a phase's status at any time, endedType one that a rule can see.
 	statusType = &dsl.Type{Kind: dsl.String, Enum: []string{"queued", "running", "waiting", "success", "fail", "rejected",
 		"skipped", "not_run", "stopped", "unverified", "blocked"}}
-	endedType  = &dsl.Type{Kind: dsl.String, Enum: []string{"success", "fail", "rejected", "skipped", "unverified"}}
-	reasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "exit", "timeout", "envelope", "truncated", "boundary", "gate",
+	endedType      = &dsl.Type{Kind: dsl.String, Enum: []string{"success", "fail", "rejected", "skipped", "unverified"}}
+	callReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "acceptance", "abort", "spent", "no_progress", "unmatched", "criterion", "expression"}}
+	reasonType     = &dsl.Type{Kind: dsl.String, Enum: []string{"", "exit", "timeout", "envelope", "truncated", "boundary", "gate",
 		"reported", "harness", "rejected", "review", "expression"}}
 	answerType = &dsl.Type{Kind: dsl.String, Enum: []string{"approve", "reject"}}
 )
@@ -113,6 +114,9 @@ func keyOf(ph *Phase) resultKey {
 
 // vars are the names that an ended visit of a phase has.
 func (c *compiler) vars(ph *Phase) []dsl.Var {
+	if ph.Kind == Calls {
+		return []dsl.Var{{Name: "status", Type: endedType}, {Name: "reason", Type: callReasonType}, {Name: "visit", Type: intType}}
+	}
 	out := []dsl.Var{{Name: "status", Type: endedType}, {Name: "reason", Type: reasonType}, {Name: "exit", Type: intType},
 		{Name: "attempt", Type: intType}, {Name: "visit", Type: intType}}
 	switch ph.Kind {
@@ -148,6 +152,9 @@ func (c *compiler) result(ph *Phase) *dsl.Type {
 	for _, v := range c.vars(ph) {
 		if v.Name == "status" {
 			v.Type = statusType
+		}
+		if v.Name == "visit" && ph.Kind == Calls { // visits says the same
+			continue
 		}
 		t.Fields = append(t.Fields, dsl.Field(v))
 	}

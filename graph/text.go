@@ -39,17 +39,21 @@ func (g *Graph) Text() string {
 		fmt.Fprintf(&b, "%s  %s  %s  %s\n", pad(row[0], width[0]), pad(row[1], width[1]), pad(row[2], width[2]), row[3])
 		g.below(&b, &g.Phases[i])
 	}
-	for i := range g.Criteria {
-		c := &g.Criteria[i]
+	criteria(&b, "", g.Criteria)
+	b.WriteByte('\n')
+	b.WriteString(g.boundText())
+	return b.String()
+}
+
+func criteria(b *strings.Builder, lead string, list []Criterion) {
+	for i := range list {
+		c := &list[i]
 		required := ""
 		if !c.Required {
 			required = " (reported only)"
 		}
-		fmt.Fprintf(&b, "criterion %s: %s%s\n", c.Name, clip(oneLine(c.Command.Script.Label), 60), required)
+		fmt.Fprintf(b, "%scriterion %s: %s%s\n", lead, c.Name, clip(oneLine(c.Command.Script.Label), 60), required)
 	}
-	b.WriteByte('\n')
-	b.WriteString(g.boundText())
-	return b.String()
 }
 
 func paramLine(p *Param) string {
@@ -126,8 +130,19 @@ func (g *Graph) What(id PhaseID) string {
 		return "run " + ph.Script.Label
 	case Ask:
 		return "ask " + ph.Question.Source()
+	case Calls:
+		return g.callText(ph.Call)
 	}
 	return ph.Kind.String()
+}
+
+// callText is a call with the params that it sets.
+func (g *Graph) callText(call *Call) string {
+	out := "call " + call.Pipeline
+	for i, s := range call.Set {
+		out += []string{" with ", ", "}[min(i, 1)] + s.Name + " " + s.Value.Source()
+	}
+	return out
 }
 
 func (g *Graph) waits(ph *Phase) string {
@@ -176,6 +191,10 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 	}
 	if len(marks) > 0 {
 		fmt.Fprintf(b, "    %s\n", strings.Join(marks, ", "))
+	}
+	if ph.Call != nil {
+		fmt.Fprintf(b, "    accept %s\n", oneLine(ph.Call.AcceptText))
+		criteria(b, "    ", ph.Call.Criteria)
 	}
 	if len(ph.Gates) > 0 {
 		var names []string

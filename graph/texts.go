@@ -47,15 +47,21 @@ func (c *compiler) texts() {
 		case Ask:
 			ph.Question = c.strict(src.Ask.Frag)
 			c.templateReads(ph.ID, ph.Question, false)
+		case Calls:
+			c.settingTexts(ph, src)
 		}
-		ph.Env = mergeEnv(c.project, env)
+		if ph.Kind != Calls {
+			ph.Env = mergeEnv(c.project, env)
+		}
 		for _, v := range ph.Env {
 			c.templateReads(ph.ID, v.Value, false)
 		}
-		if ph.Kind != Ask && ph.Kind != AgentWork {
+		if ph.Kind != Ask && ph.Kind != AgentWork && ph.Kind != Calls {
 			ph.Timeout = c.timeout(ph, src)
 		}
-		c.phaseGates(ph, src)
+		if ph.Kind != Calls {
+			c.phaseGates(ph, src)
+		}
 		c.ruleTexts(ph)
 	}
 }
@@ -149,6 +155,11 @@ func (c *compiler) checkInput(ph *Phase, in *Input, src *schema.Phase) {
 	if in.Kind != InputField || other.Kind == AgentWork && other.Envelope == nil {
 		return
 	}
+	if other.Kind == Calls {
+		c.list.Report(diag.UnknownField, at.Span(), "%q is a call, and a call has no report", other.Name).
+			Hintf("write %s as a whole, which is how it ended", other.Name)
+		return
+	}
 	known := fieldNames(c.result(other))
 	if other.Envelope != nil {
 		known = known[:0:0]
@@ -197,6 +208,11 @@ func (c *compiler) ruleTexts(ph *Phase) {
 		case Noop, Commit, Status:
 			c.list.Report(diag.FeedbackUnread, src.With.Whole(), "%q does not read feedback", to.Name).
 				Hintf("remove with, or send it to a phase that works on it")
+		case Calls:
+			if !c.handsOnFeedback(to) {
+				c.list.Report(diag.FeedbackUnread, src.With.Whole(), "%q is a call, and none of its params is given the feedback", to.Name).
+					Hintf(`remove with, or hand it on: set: {note: "{{feedback}}"}`)
+			}
 		}
 	}
 }

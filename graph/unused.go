@@ -24,6 +24,7 @@ func newUses() *uses {
 	return &uses{agents: map[string]bool{}, commands: map[string]bool{}, gates: map[string]bool{}, envelopes: map[string]bool{}, paramNames: map[string]bool{}}
 }
 
+// add marks all names that another pipeline uses; its params are its own.
 func (u *uses) add(other *uses) {
 	for name := range other.agents {
 		u.agents[name] = true

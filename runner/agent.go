@@ -24,7 +24,7 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 	w.step, w.purpose, w.problems = stepTurn, purpose, problems
 	w.turn++
 	m.s.turns++
-	m.s.sessions[w.agent]++
+	m.s.sessions[m.g.Agents[w.agent].Session]++
 }
 
 func (m *machine) startAttempt(p graph.PhaseID) {

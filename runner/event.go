@@ -79,6 +79,7 @@ type Event struct {
 	Attempt int       `json:"attempt,omitempty"`
 	Turn    int       `json:"turn,omitempty"` // of the run's agent phase visit, from 1
 	Item    string    `json:"item,omitempty"`
+	Calls   string    `json:"calls,omitempty"` // phase.started: the pipeline that the phase runs
 
 	Run       *RunInfo        `json:"run,omitempty"`      // run.started
 	Status    string          `json:"status,omitempty"`   // phase.ended, run.ended, run.settled

@@ -21,7 +21,7 @@ func (m *machine) carry(p graph.PhaseID, rule graph.Rule, o outcome) (string, er
 		return "", nil
 	}
 	if rule.With != nil {
-		text, _, err := rule.With.String(m.values(p, m.s.phases[p].result))
+		text, _, err := rule.With.String(m.values(p, m.s.phases[p].current()))
 		return clip(text), err
 	}
 	if o == passed || o == skipped {
@@ -43,7 +43,7 @@ func clip(text string) string {
 
 // said is what a failed or rejected phase has to say for itself.
 func (m *machine) said(p graph.PhaseID) string {
-	ph, r := &m.g.Phases[p], m.s.phases[p].result
+	ph, r := &m.g.Phases[p], m.s.phases[p].current()
 	var b strings.Builder
 	switch {
 	case r == nil:
@@ -52,6 +52,8 @@ func (m *machine) said(p graph.PhaseID) string {
 		if r.text == "" {
 			b.WriteString("rejected without a note")
 		}
+	case ph.Call != nil:
+		b.WriteString(m.saidOfCall(p, r))
 	case r.command != nil:
 		fmt.Fprintf(&b, "%s: %s", r.command.Command, howItEnded(r.command))
 		for _, name := range r.command.Missing {
@@ -74,6 +76,20 @@ func (m *machine) said(p graph.PhaseID) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// saidOfCall is how a call ended, and what the phase that ended it has to say.
+func (m *machine) saidOfCall(p graph.PhaseID, r *result) string {
+	text := r.reason
+	if r.text != "" {
+		text += ": " + r.text
+	}
+	if f := m.frame(p); f != nil && f.ender >= 0 {
+		if more := m.said(f.ender); more != "" {
+			text += "\n" + more
+		}
+	}
+	return text
 }
 
 func howItEnded(c *CommandResult) string {
@@ -175,7 +191,7 @@ func (m *machine) deliver(from, to graph.PhaseID, text string) {
 	ph := m.edit(to)
 	inbox := slices.DeleteFunc(slices.Clone(ph.inbox), func(n note) bool { return n.source == from })
 	if text != "" {
-		inbox = append(inbox, note{source: from, visit: m.s.phases[from].visits, text: text})
+		inbox = append(inbox, note{source: from, visit: m.s.phases[from].round(), text: text})
 	}
 	ph.inbox = inbox
 }

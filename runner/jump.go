@@ -16,21 +16,24 @@ import (
 // This file takes jumps back. All that are pending when nothing runs and nothing else can start are one
 // step, so that the path does not depend on which of two phases ended first.
 
-// jump takes the pending jumps, or first asks for the snapshot that tells whether a loop makes progress.
-// It says whether something may start now.
-func (m *machine) jump(tree string) bool {
+// jump takes the pending jumps of a pipeline, or first asks for the snapshot that tells whether a loop makes
+// progress. It says whether something may go on now.
+func (m *machine) jump(owner graph.PhaseID, tree string) bool {
 	var rules []graph.Rule
 	for _, p := range m.s.plan.order {
-		if r := m.s.phases[p].pending; r >= 0 {
+		if r := m.s.phases[p].pending; r >= 0 && m.owner(p) == owner {
 			rules = append(rules, m.g.Rules[r])
 		}
 	}
 	if tree == "" && slices.ContainsFunc(rules, m.mustProgress) {
+		if owner >= 0 {
+			m.setStep(owner, stepJump)
+			return true
+		}
 		m.s.jumpTree = true
 		return false
 	}
-	m.s.jumpTree = false
-	m.s.jumps++
+	m.editFrame(owner).jumps++
 	for _, r := range rules {
 		if m.mustProgress(r) && m.stuck(r, tree) {
 			return true
@@ -82,15 +85,16 @@ func (m *machine) requeue(taken []graph.Rule) {
 		again.Add(r.Target)
 		again.Union(m.g.Phases[r.Target].After)
 	}
-	m.queueAgain(again)
+	m.queueAgain(again, nil)
 	for _, r := range taken {
 		m.edit(r.Target).forced = true
 	}
 }
 
 // queueAgain starts a new entry of a set of phases. A detour among them is not entered any more, unless a
-// phase that routed to it keeps its result.
-func (m *machine) queueAgain(again graph.Set) {
+// phase that routed to it keeps its result. Calls among them begin afresh; those in goOn are entered where they were.
+func (m *machine) queueAgain(again, goOn graph.Set) {
+	var calls []graph.PhaseID
 	for _, p := range m.s.plan.order {
 		if !again.Has(p) {
 			continue
@@ -105,6 +109,9 @@ func (m *machine) queueAgain(again graph.Set) {
 		ph = m.edit(p)
 		ph.pending, ph.carried, ph.handled, ph.why, ph.forced, ph.omitted = -1, "", false, "", false, false
 		ph.fresh = again
+		if ph.goesOn = goOn.Has(p); m.g.Phases[p].Call != nil && !ph.goesOn {
+			calls = append(calls, p)
+		}
 		if m.g.Phases[p].Detour {
 			ph.entries = slices.DeleteFunc(slices.Clone(ph.entries), again.Has)
 			for _, e := range ph.entries {
@@ -116,27 +123,30 @@ func (m *machine) queueAgain(again graph.Set) {
 		e.Visit++
 		m.record(e)
 	}
+	for _, p := range calls {
+		m.afresh(p)
+	}
 }
 
-// makeWay stops what runs and would be queued again by a pending jump, for fail_fast, which does not wait.
-// It says whether something still has to stop.
-func (m *machine) makeWay() bool {
+// makeWay stops what runs and would be queued again by a pending jump of a pipeline, for fail_fast, which does not
+// wait. It says whether a call is to stop that was not before, and whether something still has to.
+func (m *machine) makeWay(owner graph.PhaseID) (changed, waits bool) {
 	again := graph.NewSet(len(m.g.Phases))
-	for _, ph := range m.s.phases {
-		if ph.pending >= 0 {
-			t := m.g.Rules[ph.pending].Target
+	for _, p := range m.g.BodyOf(owner).Own {
+		if r := m.s.phases[p].pending; r >= 0 {
+			t := m.g.Rules[r].Target
 			again.Add(t)
 			again.Union(m.g.Phases[t].After)
 		}
 	}
-	wait := false
-	for p := range slices.Clone(m.s.running).All {
-		if again.Has(p) {
+	for p := range again.All {
+		if m.s.phases[p].status == Running {
+			changed = changed || m.atWork(p) && !m.s.phases[p].work.cut
 			m.edit(p).work.cut = true
-			wait = true
+			waits = true
 		}
 	}
-	return wait
+	return changed, waits
 }
 
 // mustProgress says whether a rule's loop has to change the tree: one that goes back to an agent that may
@@ -149,13 +159,13 @@ func (m *machine) mustProgress(r graph.Rule) bool {
 // stuck says whether this jump finds the same tree and the same failure as the rule's last one, and ends the
 // run if so. An unknown tree ("?") is like no other.
 func (m *machine) stuck(r graph.Rule, tree string) bool {
-	now := mark{set: true, tree: tree, signature: signature(m.s.phases[r.Phase].result)}
+	now := mark{set: true, tree: tree, signature: signature(m.s.phases[r.Phase].current())}
 	last := m.s.marks[r.ID]
 	m.s.marks[r.ID] = now
 	if !last.set || tree == UnknownTree || last.tree != now.tree || last.signature != now.signature {
 		return false
 	}
-	m.end(r.Phase, RunRejected, ReasonNoProgress, fmt.Sprintf("%s: the files are what they were at this rule's jump before, and %s ended the same way",
+	m.endBody(r.Phase, ReasonNoProgress, fmt.Sprintf("%s: the files are what they were at this rule's jump before, and %s ended the same way",
 		m.g.Label(r.ID), m.g.Phases[r.Phase].Name), nil)
 	return true
 }

@@ -82,7 +82,9 @@ func (o *Outline) Add(e *Event) {
 		commit := e.Commit
 		o.Merged = &commit
 	case PhaseStarted:
-		o.phase(e.Phase, phaseRuns)
+		if e.Calls == "" { // of a call its phases tell how it stands
+			o.phase(e.Phase, phaseRuns)
+		}
 	case AskRaised:
 		o.phase(e.Phase, phaseAsks)
 	case PhaseBlocked:

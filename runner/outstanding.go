@@ -27,15 +27,18 @@ func Outstanding(g *graph.Graph, s State) []Command {
 	for p := range s.running.All {
 		{
 			wk := &s.phases[p].work
-			if (s.ending != nil || wk.cut) && (wk.step == stepTurn || wk.step == stepCommand) {
-				add(StopWork, p, 0)
+			switch wk.step {
+			case stepTurn, stepCommand, stepBefore, stepAfter:
+				if s.cutOff(g, p) {
+					add(StopWork, p, 0)
+				}
 			}
 			switch wk.step {
 			case stepStart:
 				add(TakeSnapshot, p, int(ForStart)).Purpose = ForStart
 			case stepTurn:
 				c := add(SendTurn, p, 0)
-				c.Purpose, c.Agent, c.Session = wk.purpose, wk.agent, s.sessions[wk.agent]
+				c.Purpose, c.Agent, c.Session = wk.purpose, wk.agent, s.sessions[g.Agents[wk.agent].Session]
 			case stepCommand:
 				add(StartCommand, p, 0)
 			case stepBoundary:
@@ -48,6 +51,12 @@ func Outstanding(g *graph.Graph, s State) []Command {
 				add(TakeSnapshot, p, int(ForAsk)).Purpose = ForAsk
 			case stepUndo:
 				add(UndoPhase, p, 0)
+			case stepBefore:
+				add(CheckCriterion, p, s.phases[p].call.criterion).Before = true
+			case stepAfter:
+				add(CheckCriterion, p, len(g.Phases[p].Call.Criteria)+s.phases[p].call.criterion)
+			case stepJump:
+				add(TakeSnapshot, p, int(ForVerdict)+1+s.phases[p].call.jumps).Purpose = ForJump
 			}
 		}
 	}

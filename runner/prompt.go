@@ -97,9 +97,9 @@ func inputTexts(g *graph.Graph, s State, p graph.PhaseID, v dsl.Values, w World)
 		case graph.InputFeedback:
 			continue // always handed over
 		case graph.InputPhase:
-			t.text = phaseText(s, in.Phase)
+			t.text = phaseText(g, s, in.Phase)
 		case graph.InputField:
-			if r := s.phases[in.Phase].result; r != nil && r.envelope != nil {
+			if r := s.phases[in.Phase].current(); r != nil && r.envelope != nil {
 				t.text = dsl.Text(r.envelope[in.Field])
 			}
 		}
@@ -111,12 +111,15 @@ func inputTexts(g *graph.Graph, s State, p graph.PhaseID, v dsl.Values, w World)
 	return out, nil
 }
 
-// phaseText is another phase's result as an input: an agent's envelope, a command's end and last lines.
-func phaseText(s State, p graph.PhaseID) string {
-	r := s.phases[p].result
+// phaseText is another phase's result as an input: an agent's envelope, a command's end and last lines, how a call
+// ended.
+func phaseText(g *graph.Graph, s State, p graph.PhaseID) string {
+	r := s.phases[p].current()
 	switch {
 	case r == nil:
 		return ""
+	case g.Phases[p].Call != nil:
+		return strings.TrimSpace(strings.Join([]string{r.status.String(), r.reason, r.text}, "\n"))
 	case r.command != nil:
 		return strings.TrimSpace(howItEnded(r.command) + "\n" + lastLines(r.command.Output, 60))
 	case r.envelope != nil:
@@ -164,7 +167,7 @@ func mentions(g *graph.Graph, t *dsl.Template, in graph.Input) bool {
 				return true
 			}
 		case graph.InputPhase, graph.InputField:
-			if r.Phase == g.Phases[in.Phase].Name {
+			if r.Phase == g.Phases[in.Phase].Local {
 				return true
 			}
 		}
@@ -220,7 +223,7 @@ func whatChanged(g *graph.Graph, s State, p graph.PhaseID, inputs []inputText) [
 	if len(parts) == 0 {
 		return nil
 	}
-	head := fmt.Sprintf("Phase %s again, round %d. The task is the same as before; this is what is new.", g.Phases[p].Name, s.phases[p].visits)
+	head := fmt.Sprintf("Phase %s again, round %d. The task is the same as before; this is what is new.", g.Phases[p].Local, s.phases[p].round())
 	return append([]string{head}, parts...)
 }
 
@@ -301,7 +304,7 @@ func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
 func (s State) commitMessage(g *graph.Graph, p graph.PhaseID) string {
 	for i := len(s.plan.order) - 1; i >= 0; i-- {
 		q := s.plan.order[i]
-		if r := s.phases[q].result; g.Phases[p].Before.Has(q) && r != nil && summaryOf(r.envelope) != "" {
+		if r := s.phases[q].current(); g.Phases[p].Before.Has(q) && r != nil && summaryOf(r.envelope) != "" {
 			return firstLine(summaryOf(r.envelope))
 		}
 	}
@@ -311,15 +314,20 @@ func (s State) commitMessage(g *graph.Graph, p graph.PhaseID) string {
 	return "foundry: " + g.Pipeline
 }
 
-// ResolveCommand renders a command outside the phases: a gate's, with the environment of its phase, or a
-// criterion's, for which p is -1.
+// ResolveCommand renders a gate's command, with the environment of its phase.
 func ResolveCommand(g *graph.Graph, s State, p graph.PhaseID, c *graph.Command, w World) (Start, error) {
 	env := append(append([]graph.EnvVar{}, g.Project.Env...), c.Env...)
+	env = append(env, g.Phases[p].Env...)
+	return resolveScript(c.Script, c.Dir, env, g.Phases[p].Name, s.info.ID, w.into(valuesOf(g, s, p, nil)))
+}
+
+// ResolveCriterion renders the command of a criterion of the pipeline that a call runs, of the run's own for -1.
+func ResolveCriterion(g *graph.Graph, s State, call graph.PhaseID, c *graph.Command, w World) (Start, error) {
 	name := ""
-	if p >= 0 {
-		env, name = append(env, g.Phases[p].Env...), g.Phases[p].Name
+	if call >= 0 {
+		name = g.Phases[call].Name
 	}
-	return resolveScript(c.Script, c.Dir, env, name, s.info.ID, w.into(valuesOf(g, s, p, nil)))
+	return resolveScript(c.Script, c.Dir, append(append([]graph.EnvVar{}, g.Project.Env...), c.Env...), name, s.info.ID, w.into(valuesIn(g, s, call, -1, nil)))
 }
 
 // ResolveSetup renders a command that makes a fresh worktree ready, before anything of the run has started.
@@ -401,6 +409,9 @@ func checkTexts(g *graph.Graph, s State, p graph.PhaseID) error {
 			return err
 		}
 		_, err := wholePrompt(g, s, p, World{}.into(valuesOf(g, s, p, nil)), nil)
+		return err
+	case graph.Calls:
+		_, err := settings(g, s, p)
 		return err
 	}
 	_, err := Resolve(g, s, p, World{})

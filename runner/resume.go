@@ -31,44 +31,78 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 // reopen takes an ended run back into work.
 func (m *machine) reopen(p graph.PhaseID) {
 	if p < 0 {
-		p = m.s.ender
-	}
-	if p < 0 {
-		p = m.firstOpen()
-	}
-	if p < 0 {
-		p = m.lastJudge()
+		if p = m.s.ender; p < 0 {
+			p = m.firstOpen(-1)
+		}
+		if p < 0 {
+			p = m.lastJudge()
+		}
+		p = m.deepest(p)
 	}
 	m.s.ending, m.s.finishing, m.s.judged = nil, false, false
 	m.s.stage, m.s.criterion = stageWork, 0
 	m.again(p)
 }
 
+// deepest is the phase within a call that failed or was stopped at which to go on: the one that ended it, else the
+// earliest that has not ended well.
+func (m *machine) deepest(p graph.PhaseID) graph.PhaseID {
+	for {
+		ph := m.s.phases[p]
+		if ph.call == nil || ph.status != Fail && ph.status != Stopped {
+			return p
+		}
+		next := ph.call.ender
+		if next < 0 {
+			next = m.firstOpen(p)
+		}
+		if next < 0 {
+			return p
+		}
+		p = next
+	}
+}
+
 // lastJudge is the last phase that acceptance names, else the last phase of all.
 func (m *machine) lastJudge() graph.PhaseID {
-	last := graph.PhaseID(len(m.g.Phases) - 1)
+	last := m.g.Own[len(m.g.Own)-1]
 	for _, p := range m.s.plan.order {
-		if m.g.Phases[p].Named {
+		if m.owner(p) < 0 && m.g.Phases[p].Named {
 			last = p
 		}
 	}
 	return last
 }
 
-// again queues a phase, all that depends on it, and all that the end of the run cut off.
+// again queues a phase, all that depends on it, and all that the end of the run cut off. The calls around the phase,
+// and those that were cut off, are entered where they were.
 func (m *machine) again(p graph.PhaseID) {
-	set := graph.NewSet(len(m.g.Phases))
+	set, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
 	set.Add(p)
 	set.Union(m.g.Phases[p].After)
-	for i, ph := range m.s.phases {
-		if ph.status == Stopped || (ph.status == NotRun && ph.why == stoppedBefore) {
-			set.Add(graph.PhaseID(i))
+	for call := m.owner(p); call >= 0 && !m.atWork(call); call = m.owner(call) {
+		set.Add(call)
+		goOn.Add(call)
+		set.Union(m.g.Phases[call].After)
+	}
+	for _, q := range m.s.plan.order {
+		ph, owner := m.s.phases[q], m.owner(q)
+		cut := ph.status == Stopped || ph.status == NotRun && (ph.why == stoppedBefore || ph.why == callStopped)
+		if !cut || set.Has(q) || owner >= 0 && !goOn.Has(owner) {
+			continue
+		}
+		set.Add(q)
+		if ph.status == Stopped && ph.call != nil {
+			goOn.Add(q)
 		}
 	}
 	entered := m.s.phases[p].entries
-	m.queueAgain(set)
+	m.queueAgain(set, goOn)
 	ph := m.edit(p)
 	ph.forced = true
+	for call := m.owner(p); call >= 0; call = m.owner(call) {
+		m.edit(call).forced = m.s.phases[call].forced || goOn.Has(call)
+	}
 	if m.g.Phases[p].Detour && len(ph.entries) == 0 {
 		ph.entries = entered
 	}
@@ -79,8 +113,8 @@ func (m *machine) unblock(text string) {
 	set := graph.NewSet(len(m.g.Phases))
 	var blocked []graph.PhaseID
 	for i, ph := range m.s.phases {
-		if ph.status == Blocked && ph.result != nil && ph.result.outcome == blockedOut && ph.result.visit == ph.visits {
-			p := graph.PhaseID(i)
+		p := graph.PhaseID(i)
+		if ph.status == Blocked && ph.result != nil && ph.result.outcome == blockedOut && ph.result.visit == ph.visits && m.open(m.owner(p)) {
 			blocked = append(blocked, p)
 			set.Add(p)
 			set.Union(m.g.Phases[p].After)
@@ -89,7 +123,7 @@ func (m *machine) unblock(text string) {
 	if len(blocked) == 0 {
 		return
 	}
-	m.queueAgain(set)
+	m.queueAgain(set, nil)
 	for _, p := range blocked {
 		m.deliver(p, p, text)
 	}

@@ -31,10 +31,11 @@ func (o outcome) fires(t dsl.Trigger) bool {
 func (m *machine) settle(p graph.PhaseID, r *result) {
 	ph := m.move(p, r.status)
 	r.visit, r.attempt = ph.visits, ph.work.attempt
-	ph.result = r
+	ph.result, ph.stale = r, false
 	ph.handled = false
 	m.ended(p, r)
 	m.expire(p)
+	m.leaveInner(p, m.g.Phases[p].Name+" ended before it")
 	if r.outcome == blockedOut {
 		m.edit(p).why = r.text
 		return
@@ -44,7 +45,7 @@ func (m *machine) settle(p graph.PhaseID, r *result) {
 
 func (m *machine) ended(p graph.PhaseID, r *result) {
 	e := m.at(p, PhaseEnded)
-	e.Status, e.Reason, e.Text, e.Tree, e.Attempt = r.status.String(), r.reason, r.text, r.tree, r.attempt
+	e.Status, e.Reason, e.Text, e.Tree, e.Attempt, e.Seen = r.status.String(), r.reason, r.text, r.tree, r.attempt, r.seen
 	if r.status == Fail {
 		e.Hint = m.g.Phases[p].Hint
 	}
@@ -58,7 +59,7 @@ func (m *machine) ended(p graph.PhaseID, r *result) {
 
 // route tries the rules of a phase in order and takes the first that holds and is not used up.
 func (m *machine) route(p graph.PhaseID, o outcome) {
-	values := m.values(p, m.s.phases[p].result)
+	values := m.values(p, m.s.phases[p].current())
 	spent := graph.RuleID(-1)
 	var spentSeen []Seen
 	for _, rule := range m.g.RulesOf(p) {
@@ -103,7 +104,7 @@ func (m *machine) spent(p graph.PhaseID, r graph.RuleID, seen []Seen) {
 	e := m.at(p, RouteSpent)
 	e.Rule, e.Target, e.Used, e.Of, e.Seen = rule.Text, m.g.Phases[rule.Target].Name, m.s.used[r], bound, seen
 	m.record(e)
-	m.end(p, RunRejected, ReasonSpent, fmt.Sprintf("%s used %d of %d", m.g.Label(r), m.s.used[r], bound), seen)
+	m.endBody(p, ReasonSpent, fmt.Sprintf("%s used %d of %d", m.g.Label(r), m.s.used[r], bound), seen)
 }
 
 // unmatched is what happens without a rule: a pass or a skip goes on; a failure leaves out what depends on
@@ -113,7 +114,7 @@ func (m *machine) unmatched(p graph.PhaseID, o outcome) {
 	if o == passed || o == skipped {
 		if ph.Detour {
 			m.endDetour(p)
-			m.s.finishing = true
+			m.editFrame(m.owner(p)).finishing = true
 			return
 		}
 		m.setRelease(p, releaseOpen, -1)
@@ -123,19 +124,19 @@ func (m *machine) unmatched(p graph.PhaseID, o outcome) {
 		m.undoThen(p, undoneSkip)
 		return
 	}
-	if r := m.s.phases[p].result; r != nil && r.reason == ReasonHarness {
+	if r := m.s.phases[p].current(); r != nil && r.reason == ReasonHarness {
 		// Neither the agent's work nor a check failed: the run could not be carried out.
 		m.end(p, RunFailed, ReasonInfrastructure, fmt.Sprintf("agent %s of %s failed: %s", m.g.Agents[m.s.phases[p].work.agent].Name, ph.Name, r.text), nil)
 	}
 	if ph.Detour {
 		m.endDetour(p)
-	} else if m.s.info.KeepGoing || m.g.KeepGoing {
+	} else if m.s.info.KeepGoing || m.g.BodyOf(m.owner(p)).KeepGoing {
 		m.setRelease(p, releaseOpen, -1)
 	} else {
 		m.setRelease(p, releaseClosed, -1)
 	}
-	if m.g.FailFast {
-		m.end(p, RunRejected, ReasonUnmatched, fmt.Sprintf("%s ended %s and no rule took it (fail_fast)", ph.Name, m.s.phases[p].status), nil)
+	if m.g.BodyOf(m.owner(p)).FailFast {
+		m.endBody(p, ReasonUnmatched, fmt.Sprintf("%s ended %s and no rule took it (fail_fast)", ph.Name, m.s.phases[p].status), nil)
 	}
 }
 
@@ -170,7 +171,7 @@ func (m *machine) follow(p graph.PhaseID, rule graph.Rule, o outcome, seen []See
 		} else {
 			m.setRelease(p, releaseClosed, -1)
 		}
-		m.s.finishing = true
+		m.editFrame(m.owner(p)).finishing = true
 	case dsl.Abort:
 		e.Target, e.Text = "abort", rule.Message
 		m.record(e)
@@ -178,7 +179,7 @@ func (m *machine) follow(p graph.PhaseID, rule graph.Rule, o outcome, seen []See
 		if message == "" {
 			message = m.g.Phases[p].Name + " ended " + m.s.phases[p].status.String()
 		}
-		m.end(p, RunRejected, ReasonAbort, message, seen)
+		m.endBody(p, ReasonAbort, message, seen)
 	case dsl.Goto:
 		m.goTo(p, rule, e, text)
 	}
@@ -210,15 +211,17 @@ func (m *machine) goTo(p graph.PhaseID, rule graph.Rule, e Event, text string) {
 // rules are what could not be read.
 func (m *machine) unreadable(p graph.PhaseID, what string, err error) {
 	var r result
-	if last := m.s.phases[p].result; last != nil {
+	if last := m.s.phases[p].current(); last != nil {
 		r = *last
 	}
 	r.status, r.outcome, r.reason, r.text = Fail, failed, ReasonExpression, fmt.Sprintf("%s cannot be read: %v", what, err)
 	if m.s.phases[p].status != Fail {
 		m.move(p, Fail)
 	}
-	m.edit(p).result = &r
+	ph := m.edit(p)
+	ph.result, ph.stale = &r, false
 	m.ended(p, &r)
+	m.leaveInner(p, m.g.Phases[p].Name+" ended before it")
 	if m.g.Phases[p].Detour {
 		m.endDetour(p)
 		return

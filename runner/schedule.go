@@ -3,7 +3,8 @@ package runner
 import "foundry/graph"
 
 // This file decides what may start. Nothing in it depends on which of two phases ended first: a phase is
-// left out because of how its ancestors ended, and started when all of them are at rest.
+// left out because of how its ancestors ended, and started when all of them are at rest. Called pipelines take
+// their larger steps before what is around them; what a person is asked waits for all of it.
 
 // readiness is what keeps a queued phase.
 type readiness uint8
@@ -18,6 +19,9 @@ const (
 // advance starts, leaves out and ends until nothing moves any more.
 func (m *machine) advance() {
 	for !m.done() {
+		if m.halt() {
+			continue
+		}
 		if m.s.ending != nil {
 			if m.s.running.Empty() {
 				m.conclude()
@@ -30,19 +34,34 @@ func (m *machine) advance() {
 		if m.s.status == RunPaused || m.s.status == RunInterrupt {
 			return
 		}
-		if m.g.FailFast && m.anyPending() {
-			if m.makeWay() || !m.jump("") {
-				return
-			}
-			continue
-		}
-		if m.settleQueued() {
-			continue
-		}
-		if !m.s.running.Empty() || !m.quiet() {
+		if !m.jumpFast() && !m.settleQueued() && !m.quiet() {
 			return
 		}
 	}
+}
+
+// jumpFast takes pending jumps in pipelines with fail_fast without waiting for what else goes on in them. It says
+// whether anything changed.
+func (m *machine) jumpFast() bool {
+	for _, owner := range m.underWay() {
+		if m.g.BodyOf(owner).FailFast && m.anyPending(owner) {
+			if changed, waits := m.makeWay(owner); changed || !waits {
+				return changed || m.jump(owner, "")
+			}
+		}
+	}
+	return false
+}
+
+// underWay are the pipelines at work, the innermost first, the run's own last.
+func (m *machine) underWay() []graph.PhaseID {
+	var out []graph.PhaseID
+	for _, p := range m.s.plan.calls {
+		if m.atWork(p) {
+			out = append(out, p)
+		}
+	}
+	return append(out, -1)
 }
 
 func (m *machine) done() bool { return m.s.stage == stageEnded }
@@ -52,8 +71,12 @@ func (m *machine) settleQueued() bool {
 	// As long as nothing left out or blocked others, a phase whose need is not over has to wait. That is so for most
 	// of a long pipeline each time, and cheaper to see than by readiness.
 	calm := len(m.s.forward) == 0 && m.s.closed.Empty() && m.s.blocked.Empty()
+	open := map[graph.PhaseID]bool{}
+	for _, owner := range m.underWay() {
+		open[owner] = m.open(owner)
+	}
 	for _, p := range m.s.plan.order {
-		if m.s.phases[p].status != Queued || (calm && m.needsMore(p)) {
+		if m.s.phases[p].status != Queued || !open[m.owner(p)] || (calm && m.needsMore(p)) {
 			continue
 		}
 		switch r, why := m.readiness(p); r {
@@ -65,6 +88,7 @@ func (m *machine) settleQueued() bool {
 			e := m.at(p, PhaseBlocked)
 			e.Reason = why
 			m.record(e)
+			m.leaveInner(p, m.g.Phases[p].Name+" is blocked")
 			return true
 		case mayStart:
 			if m.skips(p) {
@@ -197,25 +221,27 @@ func (m *machine) behindAsk() graph.Set {
 // hasRoom says whether one more phase fits beside what runs: within the number of jobs, one writer or many
 // readers, and list order between a writer and what nothing orders against it.
 func (m *machine) hasRoom(p graph.PhaseID) bool {
-	if m.s.running.Len() >= max(m.s.info.Jobs, 1) {
-		return false
-	}
+	return m.s.running.Len() < max(m.s.info.Jobs, 1) && !m.givesWay(p)
+}
+
+// givesWay says whether a phase that may start has to let others go first, among which one of the two writes.
+func (m *machine) givesWay(p graph.PhaseID) bool {
 	rivals := m.s.plan.rivals[p]
 	if len(rivals) == 0 {
-		return true
+		return false
 	}
 	held := m.held()
 	held.Union(m.behindAsk())
 	for _, y := range rivals {
 		other := m.s.phases[y]
 		if other.status == Running {
-			return false
+			return true
 		}
 		if m.s.plan.rank[y] < m.s.plan.rank[p] && other.status == Queued && !held.Has(y) && m.mayStillRun(y, held) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // mayStillRun says whether a queued phase can start in this entry; a detour that was not entered can only
@@ -232,38 +258,67 @@ func (m *machine) mayStillRun(y graph.PhaseID, held graph.Set) bool {
 	return false
 }
 
-// quiet is called when nothing runs and nothing can start: it takes the next larger step and says whether
-// that may let something start.
+// quiet takes the next larger step of a pipeline of which nothing runs and nothing can start, and says whether that
+// may let something start.
 func (m *machine) quiet() bool {
-	if m.s.finishing {
-		m.beginVerdict()
+	for _, owner := range m.underWay() {
+		if m.busy(owner) {
+			continue
+		}
+		switch {
+		case !m.open(owner): // a snapshot is awaited, or something is to stop first
+		case m.frame(owner).finishing:
+			return m.beginVerdict(owner)
+		case m.anyPending(owner):
+			return m.jump(owner, "")
+		case owner >= 0 && !m.restsIn(owner):
+			return m.beginVerdict(owner)
+		case owner < 0:
+			return m.atRest()
+		}
+	}
+	return false
+}
+
+// busy says whether something of a pipeline runs, or can start once there is room for it.
+func (m *machine) busy(owner graph.PhaseID) bool {
+	if m.runsIn(owner) {
+		return true
+	}
+	if m.s.running.Empty() { // there is room
 		return false
 	}
-	if m.anyPending() {
-		return m.jump("")
+	for _, p := range m.s.plan.order {
+		if m.s.phases[p].status != Queued || m.g.Phases[p].Kind == graph.Ask || !m.g.Inside(owner, p) || !m.open(m.owner(p)) {
+			continue
+		}
+		if r, _ := m.readiness(p); r == mayStart && !m.givesWay(p) {
+			return true
+		}
 	}
+	return false
+}
+
+// atRest: nothing of the run can go on by itself. Asks are put, or the run waits for what only a person can give,
+// or it comes to its verdict.
+func (m *machine) atRest() bool {
 	if m.putAsks() {
 		return false
 	}
-	for i := range m.s.phases {
-		if m.s.phases[i].status == Waiting {
+	for i, ph := range m.s.phases {
+		if (ph.status == Waiting || ph.status == Blocked) && m.open(m.owner(graph.PhaseID(i))) {
 			m.s.status = RunWaiting
 			return false
 		}
 	}
-	if !m.s.blocked.Empty() {
-		m.s.status = RunWaiting
-		return false
-	}
-	m.beginVerdict()
-	return false
+	return m.beginVerdict(-1)
 }
 
 // putAsks starts every ask that only waited for the rest to come to a stop.
 func (m *machine) putAsks() bool {
 	put := false
 	for _, p := range m.s.plan.order {
-		if m.g.Phases[p].Kind == graph.Ask && m.s.phases[p].status == Queued {
+		if m.g.Phases[p].Kind == graph.Ask && m.s.phases[p].status == Queued && m.open(m.owner(p)) {
 			if r, _ := m.readiness(p); r == mayStart {
 				m.begin(p)
 				put = true
@@ -273,9 +328,10 @@ func (m *machine) putAsks() bool {
 	return put
 }
 
-func (m *machine) anyPending() bool {
-	for _, ph := range m.s.phases {
-		if ph.pending >= 0 {
+// anyPending says whether a jump of a phase of a pipeline waits.
+func (m *machine) anyPending(owner graph.PhaseID) bool {
+	for _, p := range m.g.BodyOf(owner).Own {
+		if m.s.phases[p].pending >= 0 {
 			return true
 		}
 	}

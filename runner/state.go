@@ -24,17 +24,12 @@ type State struct {
 	extra  []int    // by rule: jumps granted on top of its bound
 	grants graph.Limits
 
-	status    RunStatus
-	reason    string
-	text      string
-	ending    *ending
-	ender     graph.PhaseID // the phase that ended the run, -1
-	finishing bool          // a finish was taken: acceptance comes before pending jumps
-	stage     stage
-	criterion int // index of the one that runs in stageBefore and stageAfter
-	criteria  []criterion
+	status RunStatus
+	reason string
+	text   string
+	stage  stage
+	frame  // of the run's own pipeline
 
-	jumps    int  // jump steps taken, which tells their snapshots apart
 	jumpTree bool // a snapshot for the next jump step is wanted
 	tree     string
 	judged   bool // the snapshot for the verdict has been taken
@@ -51,8 +46,19 @@ type State struct {
 	active  graph.Set // queued, running, waiting, or held by a pending jump or a detour
 	closed  graph.Set // what depends on these does not run
 	blocked graph.Set
-	running graph.Set
+	running graph.Set       // something of them is being carried out; not of a call while only its phases are at work
 	forward []graph.PhaseID // phases that jumped forward, in the order of the graph
+}
+
+// frame is what the machine knows of a pipeline under way: the run's own, or one that a call runs.
+type frame struct {
+	finishing bool          // a finish was taken: acceptance comes before pending jumps
+	ending    *ending       // it stops before its phases have ended by themselves, or how it has ended
+	ender     graph.PhaseID // the phase that ended it, -1
+	jumps     int           // jump steps taken, which tells their snapshots apart
+	criterion int           // index of the one that is checked, before the work and before acceptance
+	criteria  []criterion
+	params    map[string]string // of a call, as text; those of the run are in its info
 }
 
 type stage uint8
@@ -107,7 +113,22 @@ type phase struct {
 	forced  bool            // a jump's target: only what was queued with it is waited for
 	fresh   graph.Set       // what was queued together with it last; nil: everything
 	inbox   []note
+	base    int    // visits before its pipeline was called this time
+	stale   bool   // its result is of an earlier call of its pipeline
+	call    *frame // of a call: nil before it first began
+	goesOn  bool   // of a call: a resume enters it again where it was
 }
+
+// current is the result of the newest ended visit since its pipeline began, nil when there is none.
+func (ph *phase) current() *result {
+	if ph.stale {
+		return nil
+	}
+	return ph.result
+}
+
+// round counts the visits since its pipeline began.
+func (ph *phase) round() int { return ph.visits - ph.base }
 
 // release says what an ended phase means for what depends on it.
 type release uint8
@@ -140,6 +161,11 @@ const (
 	stepEnd  // the snapshot after it
 	stepAsk  // the snapshot that a person is shown, then the person
 	stepUndo // its changes are being put back
+
+	stepBefore // of a call: a criterion is checked before the work
+	stepInner  // of a call: its phases are at work
+	stepJump   // of a call: the snapshot before a jump in it
+	stepAfter  // of a call: a criterion is checked before acceptance
 )
 
 // work is the progress of a visit.
@@ -204,6 +230,7 @@ type result struct {
 	gates      []gateVerdict
 	answer     string
 	tree       string
+	seen       []Seen // of a call: the terms of its acceptance
 }
 
 // outcome is what a route's trigger looks at.
@@ -223,7 +250,7 @@ type plan struct {
 	order  []graph.PhaseID   // list order, a detour behind the last phase that routes to it
 	rank   []int             // by phase: its index in order
 	rivals [][]graph.PhaseID // by phase: those that nothing orders against it, where one of the two writes
-	sinks  []graph.PhaseID   // what nothing but detours depends on
+	calls  []graph.PhaseID   // those that call a pipeline, innermost first
 	looked graph.Set         // whose `changed` or `violations` some text reads
 }
 
@@ -237,6 +264,9 @@ func newPlan(g *graph.Graph) *plan {
 		}
 		last := -1
 		for _, r := range ph.Routers {
+			if call := g.Phases[r].Call; call != nil {
+				r = call.Last
+			}
 			last = max(last, int(r))
 		}
 		return last, int(id)
@@ -264,7 +294,7 @@ func newPlan(g *graph.Graph) *plan {
 	for i := range g.Phases {
 		a := graph.PhaseID(i)
 		unordered := func(b graph.PhaseID) bool {
-			return a != b && g.Phases[b].Kind != graph.Ask && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a)
+			return a != b && g.Phases[a].Owner == g.Phases[b].Owner && g.Phases[b].Kind != graph.Ask && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a)
 		}
 		if g.Phases[a].Kind == graph.Ask {
 			continue
@@ -284,16 +314,11 @@ func newPlan(g *graph.Graph) *plan {
 		}
 	}
 	for i := range g.Phases {
-		sink := !g.Phases[i].Detour
-		for j := range g.Phases {
-			if sink && !g.Phases[j].Detour && g.Phases[i].After.Has(graph.PhaseID(j)) {
-				sink = false
-			}
-		}
-		if sink {
-			p.sinks = append(p.sinks, graph.PhaseID(i))
+		if g.Phases[i].Call != nil {
+			p.calls = append(p.calls, graph.PhaseID(i))
 		}
 	}
+	slices.Reverse(p.calls)
 	return p
 }
 
@@ -301,45 +326,53 @@ func newPlan(g *graph.Graph) *plan {
 // boundary of their own, are compared with what was there before.
 func looked(g *graph.Graph) graph.Set {
 	out := graph.NewSet(len(g.Phases))
-	note := func(at graph.PhaseID, reads []dsl.Read) {
+	// at is the phase whose text it is, -1 for acceptance; the names in it are those of the pipeline that owner calls.
+	note := func(owner, at graph.PhaseID, reads []dsl.Read) {
 		for _, r := range reads {
 			if r.Field != "changed" && r.Field != "violations" {
 				continue
 			}
-			if id, ok := g.Lookup(r.Phase); ok {
+			if id, ok := g.LookupIn(owner, r.Phase); ok {
 				out.Add(id)
 			} else if r.Phase == "" && at >= 0 {
 				out.Add(at)
 			}
 		}
 	}
-	cond := func(at graph.PhaseID, c *dsl.Cond) {
+	cond := func(owner, at graph.PhaseID, c *dsl.Cond) {
 		if c != nil {
-			note(at, c.Reads())
+			note(owner, at, c.Reads())
 		}
 	}
-	text := func(at graph.PhaseID, list ...*dsl.Template) {
+	text := func(owner graph.PhaseID, list ...*dsl.Template) {
 		for _, t := range list {
 			if t != nil {
-				note(at, t.Reads())
+				note(owner, -1, t.Reads())
 			}
 		}
 	}
-	cond(-1, g.Accept)
+	cond(-1, -1, g.Accept)
 	for i := range g.Rules {
-		cond(g.Rules[i].Phase, g.Rules[i].When)
-		cond(g.Rules[i].Phase, g.Rules[i].With)
+		p := g.Rules[i].Phase
+		cond(g.Phases[p].Owner, p, g.Rules[i].When)
+		cond(g.Phases[p].Owner, p, g.Rules[i].With)
 	}
 	for i := range g.Phases {
 		ph := &g.Phases[i]
-		cond(-1, ph.When)
-		text(-1, ph.Prompt, ph.Message, ph.Question)
-		text(-1, ph.Script.Argv...)
+		cond(ph.Owner, -1, ph.When)
+		text(ph.Owner, ph.Prompt, ph.Message, ph.Question)
+		text(ph.Owner, ph.Script.Argv...)
 		for _, v := range ph.Env {
-			text(-1, v.Value)
+			text(ph.Owner, v.Value)
 		}
 		for _, gate := range ph.Gates {
-			cond(ph.ID, gate.Cond)
+			cond(ph.Owner, ph.ID, gate.Cond)
+		}
+		if ph.Call != nil {
+			cond(ph.ID, -1, ph.Call.Accept)
+			for _, s := range ph.Call.Set {
+				text(ph.Owner, s.Value)
+			}
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func (s Status) Ended() bool { return s >= Success }
 // changes one.
 var moves = [...][]Status{
 	Queued:     {Running, Skipped, NotRun, Blocked, Fail},
-	Running:    {Waiting, Success, Fail, Rejected, Blocked, Stopped, Unverified, Skipped, Queued},
+	Running:    {Waiting, Success, Fail, Rejected, Blocked, Stopped, Unverified, Skipped, Queued, NotRun},
 	Waiting:    {Success, Rejected, Fail, Stopped, Queued, NotRun},
 	Success:    {Queued, Fail},
 	Fail:       {Queued, Skipped, Running},

@@ -13,8 +13,8 @@ func New(g *graph.Graph) State {
 	n := len(g.Phases)
 	s := State{
 		plan: newPlan(g), phases: make([]*phase, n), used: make([]int, len(g.Rules)), marks: make([]mark, len(g.Rules)),
-		extra: make([]int, len(g.Rules)), status: RunQueued, stage: stageSetup, criteria: make([]criterion, len(g.Criteria)),
-		sessions: make([]int, len(g.Agents)), ender: -1, active: graph.NewSet(n), closed: graph.NewSet(n), blocked: graph.NewSet(n), running: graph.NewSet(n),
+		extra: make([]int, len(g.Rules)), status: RunQueued, stage: stageSetup, frame: newFrame(&g.Body),
+		sessions: make([]int, len(g.Agents)), active: graph.NewSet(n), closed: graph.NewSet(n), blocked: graph.NewSet(n), running: graph.NewSet(n),
 	}
 	for i := range s.phases {
 		s.phases[i] = &phase{status: Queued, pending: -1, toward: -1}
@@ -174,13 +174,21 @@ func (m *machine) move(p graph.PhaseID, to Status) *phase {
 	return ph
 }
 
+// setStep says what is being carried out for a running phase.
+func (m *machine) setStep(p graph.PhaseID, to step) *work {
+	w := &m.edit(p).work
+	w.step = to
+	m.index(p)
+	return w
+}
+
 // index brings the sets that are derived from a phase up to date.
 func (m *machine) index(p graph.PhaseID) {
 	ph := m.s.phases[p]
 	put(m.s.active, p, !ph.status.Ended() || ph.release == releaseHeld)
 	put(m.s.closed, p, ph.release == releaseClosed)
 	put(m.s.blocked, p, ph.status == Blocked)
-	put(m.s.running, p, ph.status == Running)
+	put(m.s.running, p, ph.status == Running && ph.work.step != stepInner)
 	if i := slices.Index(m.s.forward, p); (ph.release == releaseForward) != (i >= 0) {
 		if i >= 0 {
 			m.s.forward = slices.Delete(m.s.forward, i, i+1)
@@ -232,18 +240,18 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 		}
 		m.end(p, RunFailed, reason, e.Text, nil)
 		if p >= 0 && m.s.phases[p].status == Running {
-			m.stopped(p, "")
+			m.stop(p)
 		}
 	case BudgetReached:
 		m.budget(e.Limit)
 	case WorkspaceEdited:
 		m.edited(e)
 	case CriterionDone:
-		m.criterionDone(e)
+		m.criterionDone(p, e)
 	case SnapshotTaken:
 		if p < 0 {
 			m.runSnapshot(e)
-		} else if m.expects(p, e, stepStart, stepEnd, stepAsk) {
+		} else if m.expects(p, e, stepStart, stepEnd, stepAsk, stepJump) {
 			m.snapshot(p, e)
 		}
 	case TurnStarted:
@@ -325,6 +333,9 @@ func (m *machine) narrow(from, until string) {
 		fresh.Union(m.g.Phases[id].After)
 		fresh.Add(id)
 		for _, p := range m.s.plan.order {
+			if m.g.Phases[p].Owner >= 0 {
+				continue
+			}
 			if fresh.Has(p) {
 				ph := m.edit(p)
 				ph.fresh, ph.forced = fresh, true
@@ -336,18 +347,20 @@ func (m *machine) narrow(from, until string) {
 	}
 	if id, ok := m.g.Lookup(until); ok && until != "" {
 		for _, p := range m.s.plan.order {
-			if p != id && !m.g.Phases[id].Before.Has(p) && m.s.phases[p].status == Queued && !m.g.Phases[p].Detour {
+			if p != id && m.g.Phases[p].Owner < 0 && !m.g.Phases[id].Before.Has(p) && m.s.phases[p].status == Queued && !m.g.Phases[p].Detour {
 				m.leaveOut(p, "after --until "+until)
 			}
 		}
 	}
 }
 
+// leaveOut: a phase does not run, and neither does what it calls.
 func (m *machine) leaveOut(p graph.PhaseID, why string) {
 	m.move(p, NotRun).why = why
 	e := m.at(p, PhaseNotRun)
 	e.Reason = why
 	m.record(e)
+	m.leaveInner(p, m.g.Phases[p].Name+" does not run")
 }
 
 // end latches the verdict of a run that stops before its graph has ended: the first one stays, a kill beats

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	"foundry/dsl"
@@ -15,14 +16,24 @@ import (
 func (m *machine) values(p graph.PhaseID, r *result) dsl.Values { return valuesOf(m.g, m.s, p, r) }
 
 func valuesOf(g *graph.Graph, s State, p graph.PhaseID, r *result) dsl.Values {
+	owner := graph.PhaseID(-1)
+	if p >= 0 {
+		owner = g.Phases[p].Owner
+	}
+	return valuesIn(g, s, owner, p, r)
+}
+
+// valuesIn are what texts of a pipeline see, that of a call or the run's own for -1: p is -1 for those that belong
+// to no phase.
+func valuesIn(g *graph.Graph, s State, owner, p graph.PhaseID, r *result) dsl.Values {
 	vars := map[string]any{"request": "", "params": map[string]any{}}
 	if s.info != nil {
 		vars["request"] = s.info.Request
-		vars["params"] = paramValues(g, s.info.Params)
+		vars["params"] = paramValues(g.BodyOf(owner).Params, s.paramsOf(g, owner))
 		vars["run_id"], vars["branch"], vars["base"], vars["worktree"] = s.info.ID, s.info.Branch, s.info.Base, s.info.Worktree
 	}
 	if r != nil {
-		maps.Copy(vars, resultValues(g, p, r))
+		maps.Copy(vars, resultValues(g, p, s.phases[p].base, r))
 	}
 	if p >= 0 {
 		vars["feedback"] = s.phases[p].work.given
@@ -30,29 +41,45 @@ func valuesOf(g *graph.Graph, s State, p graph.PhaseID, r *result) dsl.Values {
 	return dsl.Values{
 		Vars: vars,
 		Phase: func(name string) map[string]any {
-			id, ok := g.Lookup(name)
+			id, ok := g.LookupIn(owner, name)
 			if !ok {
 				return nil
 			}
 			ph := s.phases[id]
 			out := map[string]any{}
-			if ph.result != nil {
-				out = resultValues(g, id, ph.result)
+			if r := ph.current(); r != nil {
+				out = resultValues(g, id, ph.base, r)
 			}
-			out["status"], out["visits"] = ph.status.String(), ph.visits
+			out["status"], out["visits"] = ph.status.String(), ph.round()
 			return out
 		},
 		Passed: func(name string) bool {
-			id, ok := g.Lookup(name)
+			id, ok := g.LookupIn(owner, name)
 			return ok && s.phases[id].status == Success
 		},
 		Approved: func(name string) bool {
-			id, ok := g.Lookup(name)
-			return ok && s.phases[id].status == Success && approves(s.phases[id].result)
+			id, ok := g.LookupIn(owner, name)
+			return ok && s.phases[id].status == Success && approves(s.phases[id].current())
 		},
-		AllPass:  func() bool { return s.allPass(g) },
-		LastPass: func() bool { return len(s.plan.sinks) == 1 && s.phases[s.plan.sinks[0]].status == Success },
+		AllPass: func() bool { return s.allPass(g, owner) },
+		LastPass: func() bool {
+			last := sinks(g, owner)
+			return len(last) == 1 && s.phases[last[0]].status == Success
+		},
 	}
+}
+
+// sinks are the phases of a pipeline that nothing but detours depends on.
+func sinks(g *graph.Graph, owner graph.PhaseID) []graph.PhaseID {
+	var out []graph.PhaseID
+	own := g.BodyOf(owner).Own
+	for _, p := range own {
+		after := func(q graph.PhaseID) bool { return !g.Phases[q].Detour && g.Phases[p].After.Has(q) }
+		if !g.Phases[p].Detour && !slices.ContainsFunc(own, after) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func approves(r *result) bool {
@@ -65,9 +92,10 @@ func approves(r *result) bool {
 	return r.answer == "approve"
 }
 
-func (s State) allPass(g *graph.Graph) bool {
-	for i, ph := range s.phases {
-		if g.Phases[i].Detour && ph.visits == 0 {
+func (s State) allPass(g *graph.Graph, owner graph.PhaseID) bool {
+	for _, p := range g.BodyOf(owner).Own {
+		ph := s.phases[p]
+		if g.Phases[p].Detour && ph.round() == 0 {
 			continue
 		}
 		if ph.status != Success && ph.status != Skipped {
@@ -77,9 +105,13 @@ func (s State) allPass(g *graph.Graph) bool {
 	return true
 }
 
-// resultValues are the names of an ended visit, each left out when it has no value.
-func resultValues(g *graph.Graph, p graph.PhaseID, r *result) map[string]any {
-	out := map[string]any{"status": r.status.String(), "reason": r.reason, "exit": r.exit, "attempt": r.attempt, "visit": r.visit}
+// resultValues are the names of an ended visit, each left out when it has no value. Visits count from base.
+func resultValues(g *graph.Graph, p graph.PhaseID, base int, r *result) map[string]any {
+	out := map[string]any{"status": r.status.String(), "reason": r.reason, "visit": r.visit - base}
+	if g.Phases[p].Call != nil {
+		return out
+	}
+	out["exit"], out["attempt"] = r.exit, r.attempt
 	if r.command != nil {
 		out["output"] = r.command.Output
 		outputs := map[string]any{}
@@ -107,9 +139,9 @@ func resultValues(g *graph.Graph, p graph.PhaseID, r *result) map[string]any {
 	return out
 }
 
-func paramValues(g *graph.Graph, given map[string]string) map[string]any {
+func paramValues(params []graph.Param, given map[string]string) map[string]any {
 	out := map[string]any{}
-	for _, p := range g.Params {
+	for _, p := range params {
 		text, ok := given[p.Name]
 		if !ok && p.Has {
 			text, ok = p.Default, true

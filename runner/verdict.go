@@ -10,23 +10,32 @@ import (
 // This file ends runs. Acceptance is evaluated once, when nothing can start any more; a run that was
 // stopped, or ran out of something, is never accepted.
 
-// beginVerdict leaves out what was not reached and, if the run would be accepted, has its criteria checked.
-func (m *machine) beginVerdict() {
-	m.leaveRest("never entered", "the run finished before it")
+// beginVerdict: nothing of a pipeline can start any more. What was not reached is left out and, if it would be
+// accepted, its criteria are checked. It says whether something outside may go on.
+func (m *machine) beginVerdict(owner graph.PhaseID) bool {
+	if owner >= 0 {
+		m.verdictOfCall(owner)
+		return true
+	}
+	m.leaveRest(-1, "never entered", "the run finished before it")
 	m.s.stage, m.s.criterion = stageAfter, 0
 	m.s.status = RunRunning
-	if _, reason, _, _ := m.verdict(); reason != "" {
+	if _, reason, _, _ := m.verdict(-1); reason != "" {
 		m.s.criterion = len(m.g.Criteria)
 	}
+	return false
 }
 
-// leaveRest ends every phase that has not ended.
-func (m *machine) leaveRest(detour, why string) {
+// leaveRest ends every phase of a pipeline that has not ended, those of the calls in it included.
+func (m *machine) leaveRest(owner graph.PhaseID, detour, why string) {
 	for _, p := range m.s.plan.order {
+		if !m.g.Inside(owner, p) {
+			continue
+		}
 		switch ph := m.s.phases[p]; {
 		case ph.status == Queued && m.g.Phases[p].Detour && len(ph.entries) == 0:
 			m.leaveOut(p, detour)
-		case ph.status == Queued:
+		case ph.status == Queued, ph.status == Running && m.atWork(p): // a call that waits for a person
 			m.leaveOut(p, why)
 		case ph.status == Waiting:
 			m.record(m.at(p, AskWithdrawn))
@@ -35,18 +44,19 @@ func (m *machine) leaveRest(detour, why string) {
 	}
 }
 
-// verdict is what the state comes to: no reason means accepted. culprit is the phase at which a resume would
-// go on, -1 when there is none.
-func (m *machine) verdict() (culprit graph.PhaseID, reason, text string, seen []Seen) {
+// verdict is what a pipeline has come to: no reason means accepted. culprit is the phase at which a resume would
+// go on, -1 when there is none. A person's rejection counts in every pipeline around the question.
+func (m *machine) verdict(owner graph.PhaseID) (culprit graph.PhaseID, reason, text string, seen []Seen) {
+	body := m.g.BodyOf(owner)
 	for _, p := range m.s.plan.order {
 		ph := m.s.phases[p]
-		if (ph.status == Fail || ph.status == Rejected) && !ph.handled {
+		if m.owner(p) == owner && (ph.status == Fail || ph.status == Rejected) && !ph.handled {
 			return p, ReasonUnmatched, fmt.Sprintf("%s ended %s and no rule took it", m.g.Phases[p].Name, ph.status), nil
 		}
 	}
 	for _, p := range m.s.plan.order {
 		ph := m.s.phases[p]
-		if m.g.Phases[p].Kind != graph.Ask || ph.visits == 0 {
+		if m.g.Phases[p].Kind != graph.Ask || ph.visits == 0 || !m.g.Inside(owner, p) {
 			continue
 		}
 		if ph.result == nil || ph.result.visit != ph.visits || ph.result.answer == "" {
@@ -56,7 +66,7 @@ func (m *machine) verdict() (culprit graph.PhaseID, reason, text string, seen []
 			return p, ReasonAcceptance, m.g.Phases[p].Name + " was answered with a rejection", nil
 		}
 	}
-	ok, terms := m.g.Accept.Accept(m.values(-1, nil))
+	ok, terms := body.Accept.Accept(valuesIn(m.g, m.s, owner, -1, nil))
 	seen = seenTerms(terms)
 	if !ok {
 		var parts []string
@@ -65,18 +75,27 @@ func (m *machine) verdict() (culprit graph.PhaseID, reason, text string, seen []
 		}
 		return -1, ReasonAcceptance, strings.Join(parts, ", "), seen
 	}
-	for i, c := range m.s.criteria {
-		if m.s.stage != stageAfter || m.s.criterion <= i || !m.g.Criteria[i].Required {
+	f := m.frame(owner)
+	for i, c := range f.criteria {
+		if !m.checksAfter(owner) || f.criterion <= i || !body.Criteria[i].Required {
 			continue
 		}
 		switch {
 		case c.after == criterionUnverified:
-			return -1, ReasonCriterion, m.g.Criteria[i].Name + " could not be run: not verified", seen
+			return -1, ReasonCriterion, body.Criteria[i].Name + " could not be run: not verified", seen
 		case c.after != criterionPassed:
-			return -1, ReasonCriterion, m.g.Criteria[i].Name + " does not hold", seen
+			return -1, ReasonCriterion, body.Criteria[i].Name + " does not hold", seen
 		}
 	}
 	return -1, "", "", seen
+}
+
+// checksAfter says whether a pipeline's criteria are being checked before acceptance.
+func (m *machine) checksAfter(owner graph.PhaseID) bool {
+	if owner < 0 {
+		return m.s.stage == stageAfter
+	}
+	return m.s.phases[owner].work.step == stepAfter
 }
 
 // runSnapshot is the answer to a snapshot of the whole run: before a jump, or for the verdict.
@@ -90,14 +109,14 @@ func (m *machine) runSnapshot(e Event) {
 		}
 		m.s.jumpTree = false
 		if m.s.ending == nil {
-			m.jump(tree)
+			m.jump(-1, tree)
 		}
 	case m.s.stage == stageAfter && m.s.criterion >= len(m.g.Criteria) && !m.s.judged:
 		m.s.tree, m.s.judged = e.Tree, true
 		if m.s.ending != nil {
 			return
 		}
-		culprit, reason, text, seen := m.verdict()
+		culprit, reason, text, seen := m.verdict(-1)
 		m.s.ender = culprit
 		status := RunAccepted
 		if reason != "" {
@@ -112,7 +131,7 @@ func (m *machine) runSnapshot(e Event) {
 // conclude ends a run that was stopped, once nothing of it runs.
 func (m *machine) conclude() {
 	end := m.s.ending
-	m.leaveRest("never entered", stoppedBefore)
+	m.leaveRest(-1, "never entered", stoppedBefore)
 	m.close(end.status, end.reason, end.text, end.seen)
 }
 
@@ -128,12 +147,23 @@ func (m *machine) close(status RunStatus, reason, text string, seen []Seen) {
 	m.record(e)
 }
 
-// criterionDone takes a criterion's outcome, before the work or before acceptance.
-func (m *machine) criterionDone(e Event) {
-	i := m.s.criterion
-	open := (m.s.stage == stageBefore || m.s.stage == stageAfter) && i < len(m.g.Criteria)
-	if !open || m.g.Criteria[i].Name != e.Criterion || e.Result == nil || e.Result.Before != (m.s.stage == stageBefore) {
-		m.warn(-1, "an outcome of criterion %q that nobody waits for was ignored", e.Criterion)
+// criterionDone takes a criterion's outcome, before the work or before acceptance, of the run or of a call.
+func (m *machine) criterionDone(p graph.PhaseID, e Event) {
+	if p >= 0 && !m.expects(p, e, stepBefore, stepAfter) {
+		return
+	}
+	after, before := m.checksAfter(p), m.s.stage == stageBefore
+	if p >= 0 {
+		before = !after
+	}
+	list, i := m.g.BodyOf(p).Criteria, m.frame(p).criterion
+	open := (before || after) && i < len(list)
+	if !open || list[i].Name != e.Criterion || e.Result == nil || e.Result.Before != before {
+		m.warn(p, "an outcome of criterion %q that nobody waits for was ignored", e.Criterion)
+		return
+	}
+	if p >= 0 && m.cutOff(p) {
+		m.stop(p)
 		return
 	}
 	outcome := criterionFailed
@@ -143,14 +173,22 @@ func (m *machine) criterionDone(e Event) {
 	case "unverified":
 		outcome = criterionUnverified
 	}
-	m.s.criterion++
-	if m.s.stage == stageAfter {
-		m.s.criteria[i].after = outcome
-		return
+	f := m.editFrame(p)
+	f.criterion++
+	if after {
+		f.criteria[i].after = outcome
+	} else {
+		f.criteria[i].before = outcome
 	}
-	m.s.criteria[i].before = outcome
-	if m.s.criterion == len(m.g.Criteria) {
-		m.s.stage, m.s.criterion = stageWork, 0
+	switch last := f.criterion == len(list); {
+	case !last:
+	case before && p < 0:
+		m.s.stage, f.criterion = stageWork, 0
+	case before:
+		f.criterion = 0
+		m.setStep(p, stepInner)
+	case p >= 0:
+		m.callEnds(p)
 	}
 }
 
@@ -201,13 +239,13 @@ func (m *machine) budget(limit string) {
 	case "time":
 		text = fmt.Sprintf("%s are over", l.Time)
 	}
-	m.end(m.firstOpen(), RunRejected, ReasonBudget+":"+limit, text, nil)
+	m.end(m.firstOpen(-1), RunRejected, ReasonBudget+":"+limit, text, nil)
 }
 
-// firstOpen is the earliest phase that has not ended well.
-func (m *machine) firstOpen() graph.PhaseID {
+// firstOpen is the earliest phase of a pipeline that has not ended well.
+func (m *machine) firstOpen(owner graph.PhaseID) graph.PhaseID {
 	for _, p := range m.s.plan.order {
-		if st := m.s.phases[p].status; st != Success && st != Skipped && !m.g.Phases[p].Detour {
+		if st := m.s.phases[p].status; m.owner(p) == owner && st != Success && st != Skipped && !m.g.Phases[p].Detour {
 			return p
 		}
 	}

@@ -36,7 +36,6 @@ type PhaseView struct {
 	Text    string
 	Given   string // the feedback of the current visit
 	Tree    string // before the current visit
-	Session int    // turns so far in the session of the agent at work
 	Agent   int    // the agent at work, a fallback perhaps
 }
 
@@ -46,9 +45,6 @@ func (s State) Phase(p graph.PhaseID) PhaseView {
 	v := PhaseView{Status: ph.status, Visits: ph.visits, Attempt: ph.work.attempt, Given: ph.work.given, Tree: ph.work.startTree, Agent: ph.work.agent}
 	if ph.result != nil {
 		v.Reason, v.Text = ph.result.reason, ph.result.text
-	}
-	if v.Agent < len(s.sessions) && v.Agent >= 0 {
-		v.Session = s.sessions[v.Agent]
 	}
 	return v
 }

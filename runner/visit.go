@@ -27,6 +27,7 @@ func (m *machine) skips(p graph.PhaseID) bool {
 	e := m.at(p, PhaseSkipped)
 	e.Reason, e.Seen = ph.why, seenTerms(seen)
 	m.record(e)
+	m.leaveInner(p, m.g.Phases[p].Name+" is skipped")
 	m.expire(p)
 	m.route(p, skipped)
 	return true
@@ -48,6 +49,9 @@ func (m *machine) begin(p graph.PhaseID) {
 	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
 	e := m.at(p, PhaseStarted)
 	e.Feedback = given
+	if call := m.g.Phases[p].Call; call != nil {
+		e.Calls = call.Pipeline
+	}
 	m.record(e)
 	if err := checkTexts(m.g, m.s, p); err != nil {
 		m.settle(p, m.resultOf(p, Fail, failed, ReasonExpression, err.Error()))
@@ -68,6 +72,8 @@ func (m *machine) needsStart(p graph.PhaseID) bool {
 		return true
 	case graph.Code:
 		return ph.Declared || ph.Optional || len(ph.Gates) > 0 || m.s.plan.looked.Has(p)
+	case graph.Calls:
+		return ph.Optional
 	case graph.Ask:
 		return false
 	}
@@ -82,6 +88,8 @@ func (m *machine) work(p graph.PhaseID) {
 		m.sendTurn(p, ForPrompt, nil)
 	case graph.Ask:
 		m.edit(p).work.step = stepAsk
+	case graph.Calls:
+		m.enter(p)
 	default:
 		m.edit(p).work.step = stepCommand
 	}
@@ -101,7 +109,21 @@ func (m *machine) snapshot(p graph.PhaseID, e Event) {
 		m.work(p)
 	case stepEnd:
 		w.tree = e.Tree
-		m.settleCode(p)
+		if m.g.Phases[p].Call == nil {
+			m.settleCode(p)
+		} else if m.cutOff(p) {
+			m.stop(p)
+		} else {
+			m.settleCall(p)
+		}
+	case stepJump:
+		tree := e.Tree
+		if tree == "" {
+			tree = UnknownTree
+		}
+		if m.setStep(p, stepInner); !m.cutOff(p) {
+			m.jump(p, tree)
+		}
 	case stepAsk:
 		w.tree, w.startTree = e.Tree, e.Tree
 		if m.cutOff(p) {
@@ -214,8 +236,7 @@ func (m *machine) undoThen(p graph.PhaseID, after afterUndo) {
 	if ph.status != Running {
 		m.move(p, Running)
 	}
-	w := &m.edit(p).work
-	w.step, w.after = stepUndo, after
+	m.setStep(p, stepUndo).after = after
 }
 
 func (m *machine) undone(p graph.PhaseID, e Event) {
@@ -231,7 +252,7 @@ func (m *machine) afterUndo(p graph.PhaseID, after afterUndo) {
 		if m.s.phases[p].status != Running {
 			m.move(p, Running)
 		}
-		m.stopped(p, "")
+		m.stop(p)
 		return
 	}
 	ph := m.move(p, Skipped)
@@ -243,13 +264,13 @@ func (m *machine) afterUndo(p graph.PhaseID, after afterUndo) {
 }
 
 // cutOff says that the phase is to stop: the run ends, or a jump takes its place.
-func (m *machine) cutOff(p graph.PhaseID) bool { return m.s.ending != nil || m.s.phases[p].work.cut }
+func (m *machine) cutOff(p graph.PhaseID) bool { return m.s.cutOff(m.g, p) }
 
 // finishWork ends a phase whose run is ending: what it did is put back where that can be done.
 func (m *machine) finishWork(p graph.PhaseID) {
 	w := &m.s.phases[p].work
 	if w.step == stepStart || w.step == stepAsk {
-		m.stopped(p, "")
+		m.stop(p)
 		return
 	}
 	m.undoThen(p, undoneStop)
@@ -263,26 +284,56 @@ func (m *machine) stopped(p graph.PhaseID, text string) {
 }
 
 // edited: a person changed the workspace while the run was at rest. What was judged before saw another
-// tree: reviews, approvals and code phases that passed are queued again, with all that depends on them.
+// tree: reviews, approvals and code phases that passed are queued again, with all that depends on them. A call that
+// passed is entered again where the first of its judges stands.
 func (m *machine) edited(e Event) {
-	again := graph.NewSet(len(m.g.Phases))
+	again, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
+	m.s.tree = e.Tree
+	// counts says whether what a phase came to still counts in the pipelines around it.
+	counts := func(p graph.PhaseID) bool {
+		for p = m.owner(p); p >= 0; p = m.owner(p) {
+			if again.Has(p) {
+				return goOn.Has(p)
+			}
+			if !m.atWork(p) {
+				return false
+			}
+		}
+		return true
+	}
 	for _, p := range m.s.plan.order {
-		ph := &m.g.Phases[p]
-		judge := ph.Kind == graph.Ask || (ph.Kind == graph.Code && !ph.Declared) || (ph.Kind == graph.AgentWork && ph.Envelope.Approves())
-		if judge && (m.s.phases[p].status == Success || m.s.phases[p].status == Waiting) {
+		if !counts(p) {
+			continue
+		}
+		if !again.Has(p) {
+			switch {
+			case m.judged(p):
+			case m.s.phases[p].status == Success && m.judgedIn(p):
+				goOn.Add(p)
+			default:
+				continue
+			}
 			again.Add(p)
 		}
+		i := m.at(p, PhaseInvalidated)
+		i.Reason = "the workspace was edited"
+		m.record(i)
+		again.Union(m.g.Phases[p].After)
 	}
-	m.s.tree = e.Tree
-	for _, p := range m.s.plan.order {
-		if again.Has(p) {
-			i := m.at(p, PhaseInvalidated)
-			i.Reason = "the workspace was edited"
-			m.record(i)
-			again.Union(m.g.Phases[p].After)
-		}
-	}
-	m.queueAgain(again)
+	m.queueAgain(again, goOn)
 	m.s.finishing = false
 	m.s.status = RunRunning
+}
+
+// judged says whether a phase has passed judgement on the tree, or waits for a person to do so.
+func (m *machine) judged(p graph.PhaseID) bool {
+	ph := &m.g.Phases[p]
+	judge := ph.Kind == graph.Ask || (ph.Kind == graph.Code && !ph.Declared) || (ph.Kind == graph.AgentWork && ph.Envelope.Approves())
+	return judge && (m.s.phases[p].status == Success || m.s.phases[p].status == Waiting)
+}
+
+func (m *machine) judgedIn(call graph.PhaseID) bool {
+	found := false
+	m.inner(call, func(p graph.PhaseID) { found = found || m.judged(p) })
+	return found
 }

@@ -356,7 +356,11 @@ type Phase struct {
 	ExitCodes ExitCodes
 	Outputs   []Output
 
-	Ask  Text
+	Ask Text
+
+	Call Text
+	Set  Pairs // params of the called pipeline
+
 	Span diag.Span // of the whole phase
 }
 

@@ -51,8 +51,8 @@ func (l *language) phases() {
 		unbuilt[Phase]("sources", ShapeTexts, "files without a change of which it need not run").only("code"),
 
 		text("ask", "the question to a person, a template", func(p *Phase) *Text { return &p.Ask }).only("ask"),
-		unbuilt[Phase]("call", ShapeText, "the pipeline that runs as this phase").only("call"),
-		unbuilt[Phase]("set", ShapePairs, "params of the called pipeline").only("call"),
+		text("call", "the pipeline that runs as this phase", func(p *Phase) *Text { return &p.Call }).only("call"),
+		pairs("set", "params of the called pipeline; values are templates", func(p *Phase) *Pairs { return &p.Set }).only("call"),
 		unbuilt[Phase]("each", ShapeSection, "the list over which the phase is repeated").only("each"),
 	)
 	l.patch = newSection("patch", "a patch of a phase",
@@ -153,7 +153,7 @@ func (d *decoder) misplaced(got seen, what, id string) {
 			have = append(have, g)
 		}
 	}
-	if len(have) == 0 || slices.Contains(have, "call") {
+	if len(have) == 0 {
 		return
 	}
 	for _, e := range got.entries {

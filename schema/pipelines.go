@@ -130,13 +130,7 @@ func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what string, keys 
 		}
 	}
 	if first == nil && !got.unknown {
-		var built []string
-		for _, k := range keys {
-			if k != "call" { // which is legal, and not built
-				built = append(built, k)
-			}
-		}
-		d.report(v.via, diag.PhaseKind, at, "%s does not say what to do", what).Hintf("write %s", either(built))
+		d.report(v.via, diag.PhaseKind, at, "%s does not say what to do", what).Hintf("write %s", either(keys))
 	}
 }
 

@@ -32,9 +32,7 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 		k := s.find(e.name)
 		switch {
 		case k != nil && !k.Built:
-			if k.Name != "set" || !got.has("call") { // one finding is enough for a call
-				d.notBuilt(e)
-			}
+			d.notBuilt(e)
 		case k != nil && k.read != nil:
 			k.read(d, &k.Key, e.value, t)
 		case k != nil:

@@ -182,7 +182,7 @@ func TestTrapsOfOtherPlaces(t *testing.T) {
 		{"all at once", "version: 1\nnope: 1\nagents: {a: {retries: 1}}\ncommands: {b: {run: []}}\npipelines: {c: {phases: x}}\n",
 			[]string{"2:1 unknown-key", "3:14 unknown-key", "4:21 wrong-type", "5:25 wrong-type"}},
 		{"not built", "version: 1\nagents: {a: {sandbox: {}}}\npipelines: {c: {extends: d, patch: {}, after: {}, phases: [{id: a, call: b, set: {}}]}}\n",
-			[]string{"2:14 not-built", "3:40 not-built", "3:68 not-built"}},
+			[]string{"2:14 not-built", "3:40 not-built"}},
 		{"two gates in one entry", "version: 1\ngates: {g: {a: 1, b: 2, require: true}, h: {require: true}}\n", []string{"2:19 unknown-key", "2:44 missing-key"}},
 		{"unclosed list", "version: 1\ndefault: [a, b\ncommands: {}\n", []string{"2:10 yaml-syntax"}},
 		{"unclosed quote", "version: 1\ndefault: \"a\ncommands: {}\n", []string{"2:10 yaml-syntax"}},
@@ -227,8 +227,8 @@ func TestHintsLead(t *testing.T) {
 		{"the words of an argv", "version: 1\nproject: {harness: command, argv: claude -p --effort=low}\n", "write argv: [claude, -p, '--effort=low']", "-p --"},
 		{"an argv that a shell would read", "version: 1\nproject:\n  argv: sh -c 'a b'\n", "write argv: [", ""},
 		{"phases by name", "version: 1\npipelines:\n  p:\n    phases:\n      build: {agent: a}\n", "- id: build", ""},
-		{"keys that are not built are not offered", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, prompt", "call"},
-		{"nor kinds", "version: 1\npipelines: {p: {phases: [{id: a}]}}\n", "agent, run, command, builtin or ask", "call"},
+		{"keys that are not built are not offered", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, prompt", "session"},
+		{"nor kinds", "version: 1\npipelines: {p: {phases: [{id: a}]}}\n", "agent, run, command, builtin, ask or call", "each"},
 	} {
 		_, list := Decode(diag.NewSource("foundry.yaml", tt.file))
 		found := list.Sorted()

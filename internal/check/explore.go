@@ -120,9 +120,9 @@ func (x *explorer) run(s script) error {
 	visits := map[visitKey]Given{}
 	w := &World{serve: func(g *graph.Graph, c runner.Command) Given {
 		if c.ID.Kind == runner.CheckCriterion {
-			of := &g.Criteria[c.ID.N%len(g.Criteria)]
+			of, name := criterionOf(g, c)
 			exits := usualExits(of.Command.ExitCodes, of.Command.Nonzero)
-			return Given{Exit: exits[choose("criterion "+of.Name, 2, func(n int) string { return fmt.Sprintf("exit: %d", exits[n]) })]}
+			return Given{Exit: exits[choose("criterion "+name, 2, func(n int) string { return fmt.Sprintf("exit: %d", exits[n]) })]}
 		}
 		key := visitKey{c.ID.Phase, c.ID.Visit}
 		given, ok := visits[key]
@@ -198,13 +198,14 @@ func unusual(made []decision) []string {
 	return out
 }
 
-// ways lists the items in the order of the file; reached says of each whether some runs went that way.
+// ways lists the items in the order of the file; reached says of each whether some runs went that way. The ways of
+// a called pipeline are its own: it is explored by itself.
 func (x *explorer) ways() {
 	add := func(at diag.Span, hit func(*coverage) bool, format string, args ...any) {
 		x.items = append(x.items, Item{What: fmt.Sprintf(format, args...), At: at})
 		x.hits = append(x.hits, hit)
 	}
-	for i := range x.g.Phases {
+	for _, i := range x.g.Own {
 		ph := &x.g.Phases[i]
 		add(ph.Span, func(c *coverage) bool { return c.visited[i] }, "phase %s", ph.Name)
 		if ph.When != nil {

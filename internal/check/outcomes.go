@@ -66,31 +66,37 @@ func newSpace(g *graph.Graph) *space {
 // readings are what the conditions of a pipeline read.
 func readings(g *graph.Graph) []reading {
 	var out []reading
-	add := func(c *dsl.Cond, own graph.PhaseID) {
+	add := func(c *dsl.Cond, owner, own graph.PhaseID) {
 		if c == nil {
 			return
 		}
 		numbers, texts := constants(c.Text())
 		for _, r := range c.Reads() {
 			x := reading{phase: own, field: r.Field, numbers: numbers, texts: texts}
-			if r.Phase != "" {
-				x.phase, _ = g.Lookup(r.Phase)
-			} else if r.Field == "params" || r.Field == "request" {
+			switch {
+			case r.Phase != "":
+				x.phase, _ = g.LookupIn(owner, r.Phase)
+			case r.Field == "params" && owner >= 0:
+				continue // a call sets them
+			case r.Field == "params" || r.Field == "request":
 				x.phase = -1
 			}
 			x.path = strings.TrimPrefix(strings.TrimPrefix(r.Path, r.Field), ".")
 			out = append(out, x)
 		}
 	}
-	add(g.Accept, -1)
+	add(g.Accept, -1, -1)
 	for i := range g.Phases {
 		ph := &g.Phases[i]
-		add(ph.When, ph.ID)
+		add(ph.When, ph.Owner, ph.ID)
 		for _, gate := range ph.Gates {
-			add(gate.Cond, ph.ID)
+			add(gate.Cond, ph.Owner, ph.ID)
 		}
 		for _, rule := range g.RulesOf(ph.ID) {
-			add(rule.When, ph.ID)
+			add(rule.When, ph.Owner, ph.ID)
+		}
+		if ph.Call != nil {
+			add(ph.Call.Accept, ph.ID, -1)
 		}
 	}
 	return out
@@ -122,7 +128,7 @@ func (s *space) phaseOptions(g *graph.Graph, ph *graph.Phase, reads []reading) [
 		return s.agentOptions(ph, reads, timed)
 	case graph.Ask:
 		return []option{{"approve", Given{Approve: true}}, {"reject", Given{Note: "no"}}}
-	case graph.Noop:
+	case graph.Noop, graph.Calls:
 		return []option{{"pass", Given{}}}
 	}
 	return codeOptions(ph, reads)

@@ -185,14 +185,14 @@ func (p *preparing) params() {
 	}
 }
 
-// phase looks a phase up; one of a call or an each is known not to be there yet.
+// phase looks a phase up; one of an each is known not to be there yet.
 func (p *preparing) phase(name schema.Text) (*graph.Phase, bool) {
 	id, ok := p.g.Lookup(name.Value)
 	if ok {
 		return &p.g.Phases[id], true
 	}
-	if strings.ContainsAny(name.Value, "/[") {
-		p.list.Report(diag.NotBuilt, name.Span(), "%q is a phase of a call or of an each, which are not built yet", name.Value).Hintf("remove it")
+	if strings.Contains(name.Value, "[") {
+		p.list.Report(diag.NotBuilt, name.Span(), "%q is an item of an each, which is not built yet", name.Value).Hintf("remove it")
 		return nil, false
 	}
 	var known []string
@@ -215,6 +215,11 @@ func (p *preparing) given() {
 			p.list.Report(diag.WrongType, of.Name.Span(), "phase %q does nothing, so nothing can be given for it", ph.Name).Hintf("remove it")
 			continue
 		}
+		if ph.Call != nil {
+			d := p.list.Report(diag.WrongType, of.Name.Span(), "phase %q is a call, and ends as its own phases let it", ph.Name)
+			d.Hintf("give something for those: %s", p.g.Phases[ph.ID+1].Name)
+			continue
+		}
 		p.c.entered[ph.Name] = of.Name.Span()
 		p.c.Phases[ph.Name] = p.entries(of.List, kindOf(ph), ph)
 	}
@@ -225,6 +230,13 @@ func (p *preparing) criteria() {
 	var known []string
 	for i := range p.g.Criteria {
 		known = append(known, p.g.Criteria[i].Name)
+	}
+	for i := range p.g.Phases {
+		if call := p.g.Phases[i].Call; call != nil {
+			for j := range call.Criteria {
+				known = append(known, p.g.Phases[i].Name+"/"+call.Criteria[j].Name)
+			}
+		}
 	}
 	for _, of := range p.test.Criteria {
 		if !slices.Contains(known, of.Name.Value) {

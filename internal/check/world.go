@@ -197,8 +197,8 @@ func nameOf(ph *graph.Phase) string {
 }
 
 func (w *World) criterion(g *graph.Graph, c runner.Command, e runner.Event) ([]runner.Event, error) {
-	criterion := &g.Criteria[c.ID.N%len(g.Criteria)]
-	given, err := w.next(g, c, w.Criteria, criterion.Name, "outcome")
+	criterion, name := criterionOf(g, c)
+	given, err := w.next(g, c, w.Criteria, name, "outcome")
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +208,16 @@ func (w *World) criterion(g *graph.Graph, c runner.Command, e runner.Event) ([]r
 	}
 	e.Result = &runner.CommandResult{Command: criterion.Name, Exit: given.Exit, Output: given.Output, Timeout: given.Timeout, Before: c.Before}
 	return []runner.Event{e}, nil
+}
+
+// criterionOf is the criterion that a command checks, and its name in tests: call/name for one of a called pipeline.
+func criterionOf(g *graph.Graph, c runner.Command) (of *graph.Criterion, name string) {
+	list := g.BodyOf(c.ID.Phase).Criteria
+	of = &list[c.ID.N%len(list)]
+	if c.ID.Phase < 0 {
+		return of, of.Name
+	}
+	return of, g.Phases[c.ID.Phase].Name + "/" + of.Name
 }
 
 func codePasses(codes []int, nonzero bool, exit int) bool {

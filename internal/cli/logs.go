@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -127,7 +128,10 @@ func (s *session) printLogs(dir string, dirs []string, phase string, visit int, 
 	return nil
 }
 
+// logNames are the files of a phase. A phase of a call has a dot in the names of its files where its own has a slash;
+// those of a call are those of all its phases.
 func logNames(dir string, dirs []string, phase string, visit int) []string {
+	file := strings.ReplaceAll(phase, "/", ".")
 	type found struct {
 		rel string
 		at  time.Time
@@ -141,7 +145,7 @@ func logNames(dir string, dirs []string, phase string, visit int) []string {
 		for _, e := range entries {
 			owner, rest, _ := strings.Cut(e.Name(), "@")
 			n, _, _ := strings.Cut(rest, ".")
-			if phase != "" && (owner != phase || (visit > 0 && n != fmt.Sprint(visit))) {
+			if phase != "" && (owner != file && !(visit == 0 && strings.HasPrefix(owner, file+".")) || visit > 0 && n != fmt.Sprint(visit)) {
 				continue
 			}
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
@@ -246,8 +250,12 @@ func (s *session) diff(c *cli.Context) error {
 	return s.print(string(text))
 }
 
-// phaseTrees are the snapshots before and after a visit; visit 0 is the newest.
+// phaseTrees are the snapshots before and after a visit; visit 0 is the newest. Those of a call are the first and the
+// last that its phases had.
 func phaseTrees(events []runner.Event, name string, visit int) (from, to string) {
+	if slices.ContainsFunc(events, func(e runner.Event) bool { return e.Phase == name && e.Calls != "" }) {
+		return callTrees(events, name, visit)
+	}
 	if visit == 0 {
 		for _, e := range events {
 			if e.Phase == name && e.Kind == runner.SnapshotTaken {
@@ -263,6 +271,23 @@ func phaseTrees(events []runner.Event, name string, visit int) (from, to string)
 		case e.Kind == runner.SnapshotTaken && e.Purpose == runner.ForStart.String():
 			from = e.Tree
 		case e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone:
+			to = e.Tree
+		}
+	}
+	return from, to
+}
+
+func callTrees(events []runner.Event, name string, visit int) (from, to string) {
+	for inside, n := false, 0; n < len(events); n++ {
+		switch e := &events[n]; {
+		case e.Phase == name && e.Kind == runner.PhaseStarted && (visit == 0 || e.Visit == visit):
+			inside, from, to = true, "", ""
+		case e.Phase == name && (e.Kind == runner.PhaseEnded || e.Kind == runner.PhaseStopped || e.Kind == runner.PhaseQueued):
+			inside = false
+		case !inside || !strings.HasPrefix(e.Phase, name+"/") || e.Tree == "" || e.Tree == runner.UnknownTree:
+		case e.Kind == runner.SnapshotTaken && from == "":
+			from = e.Tree
+		case e.Kind == runner.SnapshotTaken, e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone:
 			to = e.Tree
 		}
 	}

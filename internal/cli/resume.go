@@ -77,8 +77,13 @@ func (s *session) resume(c *cli.Context) error {
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who(), Text: c.String("message")}
 	if from := c.String("from"); from != "" {
-		if _, ok := again.graph.Lookup(from); !ok {
+		id, ok := again.graph.Lookup(from)
+		if !ok {
 			return badUsage("--from %s: pipeline %s has no such phase", from, again.graph.Pipeline).hintf("`foundry graph %s` lists them", again.graph.Pipeline)
+		}
+		if call := again.graph.Phases[id].Owner; call >= 0 && again.state.Phase(call).Visits == 0 {
+			name := again.graph.Phases[call].Name
+			return badUsage("--from %s: %s has not begun", from, name).hintf("--from %s begins it", name)
 		}
 		resumed.Phase = from
 	}

@@ -34,15 +34,23 @@ func cardReaders(g *graph.Graph) (phases graph.Set, criteria bool) {
 				texts = append(append(texts, gate.Command.Script.Argv...), values(gate.Command.Env)...)
 			}
 		}
+		if ph.Call != nil {
+			texts = append(texts, criteriaTexts(ph.Call.Criteria)...)
+		}
 		if everywhere || readCard(texts) {
 			phases.Add(ph.ID)
 		}
 	}
-	for i := range g.Criteria {
-		c := &g.Criteria[i].Command
-		criteria = criteria || readCard(append(values(c.Env), c.Script.Argv...))
+	return phases, criteria || readCard(criteriaTexts(g.Criteria))
+}
+
+func criteriaTexts(list []graph.Criterion) []*dsl.Template {
+	var out []*dsl.Template
+	for i := range list {
+		c := &list[i].Command
+		out = append(append(out, c.Script.Argv...), values(c.Env)...)
 	}
-	return phases, criteria
+	return out
 }
 
 func values(env []graph.EnvVar) []*dsl.Template {

@@ -124,21 +124,26 @@ func (d *driver) gitCommit(ctx context.Context, message string) (*runner.Command
 	return out, sha
 }
 
-// criterion checks one criterion in the workspace.
+// criterion checks one criterion in the workspace, of the run or of a call.
 func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	cr := &d.Graph.Criteria[c.ID.N%len(d.Graph.Criteria)]
+	list := d.Graph.BodyOf(c.ID.Phase).Criteria
+	cr := &list[c.ID.N%len(list)]
 	e := d.named(c, runner.CriterionDone)
 	e.Criterion, e.Outcome = cr.Name, "failed"
 	when := "after"
 	if c.Before {
 		when = "before"
 	}
-	st, err := runner.ResolveCommand(d.Graph, s, -1, &cr.Command, d.world(ctx, s, -1))
+	log := "criteria." + cr.Name + "." + when + ".log"
+	if c.ID.Phase >= 0 {
+		log = fileName(e.Phase, c.ID.Visit, "."+log)
+	}
+	st, err := runner.ResolveCriterion(d.Graph, s, c.ID.Phase, &cr.Command, d.world(ctx, s, c.ID.Phase))
 	if err == nil {
-		err = d.begins(ctx, "", "criterion "+cr.Name, d.Graph.Protect)
+		err = d.begins(ctx, e.Phase, "criterion "+cr.Name, d.Graph.BodyOf(c.ID.Phase).Protect)
 	}
 	if err == nil {
-		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, "criteria."+cr.Name+"."+when+".log", cr.Command.Timeout)
+		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, log, cr.Command.Timeout)
 	}
 	switch {
 	case err != nil:

@@ -423,6 +423,7 @@ func (d *driver) named(c runner.Command, k runner.Kind) runner.Event {
 	return e
 }
 
+// fileName names a file about a visit. The slash in the name of a called phase becomes a dot, which no name has.
 func fileName(phase string, visit int, more string) string {
-	return fmt.Sprintf("%s@%d%s", phase, visit, more)
+	return fmt.Sprintf("%s@%d%s", strings.ReplaceAll(phase, "/", "."), visit, more)
 }

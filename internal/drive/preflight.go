@@ -27,8 +27,14 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 		add("foundry up "+g.Pipeline, "pipeline %s takes no request", g.Pipeline)
 	}
 	for _, name := range []string{info.From, info.Until} {
-		if _, ok := g.Lookup(name); name != "" && !ok {
+		id, ok := g.Lookup(name)
+		switch {
+		case name == "":
+		case !ok:
 			add("foundry graph "+g.Pipeline, "pipeline %s has no phase %q", g.Pipeline, name)
+		case g.Phases[id].Owner >= 0:
+			call, _, _ := strings.Cut(name, "/")
+			add("name "+call, "%s is a phase of the call %s, which runs as a whole", name, call)
 		}
 	}
 	from, first := g.Lookup(info.From)

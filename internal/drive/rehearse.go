@@ -54,6 +54,8 @@ func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
 			r.Question = source(ph.Question)
 		case graph.Commit:
 			r.Command, r.Message = "git commit", source(ph.Message)
+		case graph.Calls:
+			r.Command = g.What(ph.ID)
 		default:
 			r.Command = ph.Script.Label
 		}

@@ -202,7 +202,7 @@ func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 			continue
 		}
 		ph := &g.Phases[id]
-		judge := ph.Kind == graph.Ask || (ph.Kind == graph.AgentWork && ph.Envelope.Approves()) || (ph.Kind == graph.Code && (ph.Named || g.AcceptsAll))
+		judge := ph.Kind == graph.Ask || (ph.Kind == graph.AgentWork && ph.Envelope.Approves()) || (ph.Kind == graph.Code && (ph.Named || g.BodyOf(ph.Owner).AcceptsAll))
 		switch {
 		case e.Kind == runner.PhaseEnded && judge:
 			later = nil

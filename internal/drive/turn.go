@@ -125,10 +125,12 @@ func replyOf(r harness.Reply) runner.Reply {
 	return out
 }
 
-// session is the agent's one session in this run; turns that an earlier process had are told to it.
+// session is the agent's one session in this run, in whichever pipelines it works; turns that an earlier process had
+// are told to it.
 func (d *driver) session(ctx context.Context, index int) (harness.Session, error) {
 	d.sessionMu.Lock()
 	defer d.sessionMu.Unlock()
+	index = d.Graph.Agents[index].Session
 	if s, ok := d.sessions[index]; ok {
 		return s, nil
 	}

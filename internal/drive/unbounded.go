@@ -17,7 +17,7 @@ import (
 
 // unbounded is a program that ran, or began to, since the newest snapshot.
 type unbounded struct {
-	phase   string // "" for a criterion
+	phase   string // "" for a criterion of the run, the call for one of a called pipeline
 	name    string // as a warning names it
 	protect []glob.Rule
 }
@@ -115,7 +115,11 @@ func (d *driver) recall(ctx context.Context) error {
 				since = append(since, unbounded{e.Phase, e.Phase, d.Graph.Phases[id].Boundary.Protect})
 			}
 		case runner.CriterionDone:
-			since = append(since, unbounded{"", "criterion " + e.Criterion, d.Graph.Protect})
+			call, ok := d.Graph.Lookup(e.Phase)
+			if !ok {
+				call = -1
+			}
+			since = append(since, unbounded{e.Phase, "criterion " + e.Criterion, d.Graph.BodyOf(call).Protect})
 		}
 	}
 	if len(since) == 0 {

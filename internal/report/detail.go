@@ -120,6 +120,10 @@ func (v *Visit) outcome(b *block, f Facts) {
 	if said := firstLine(v.Text); said != "" && said != reasonText(v.Reason) {
 		b.key("", Plainly, said)
 	}
+	if v.Calls != "" {
+		b.key("pipeline", Plainly, v.Calls)
+		b.key("accept", Plainly, seenTexts(v.Seen)...)
+	}
 	if v.Hint != "" {
 		b.key("hint", Yellow, firstLine(v.Hint))
 	}

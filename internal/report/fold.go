@@ -24,6 +24,9 @@ func (t *Trace) Add(e *runner.Event) {
 		t.Phases = append(t.Phases, p)
 	}
 	t.addPhase(p, e)
+	if e.Kind == runner.CriterionDone {
+		t.criterion(e)
+	}
 	if e.Kind == runner.WorldFailed {
 		t.Text, t.Hint, t.blame = e.Text, e.Hint, e.Phase
 	}
@@ -92,8 +95,12 @@ func (t *Trace) leaveOut() {
 	}
 }
 
+// criterion folds a check of a criterion. One of a called pipeline is named call/name.
 func (t *Trace) criterion(e *runner.Event) {
 	name := e.Criterion
+	if e.Phase != "" {
+		name = e.Phase + "/" + name
+	}
 	var c *Criterion
 	for i := range t.Criteria {
 		if t.Criteria[i].Name == name {
@@ -121,7 +128,7 @@ func (t *Trace) addPhase(p *Phase, e *runner.Event) {
 	case runner.PhaseStarted:
 		p.Status, p.Why = "running", ""
 		p.Visits = append(p.Visits, &Visit{N: e.Visit, Started: e.At, Status: "running", Feedback: e.Feedback,
-			From: t.routes[p.Name], CostKnown: true, Agent: e.Agent})
+			From: t.routes[p.Name], CostKnown: true, Agent: e.Agent, Calls: e.Calls})
 		delete(t.routes, p.Name)
 		return
 	case runner.PhaseSkipped:
@@ -147,7 +154,11 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 	case runner.PhaseEnded:
 		p.Status = e.Status
 		v.end(e, e.Status)
+		v.Seen = e.Seen
 		t.closeAsk(p.Name)
+		if e.Status == "success" {
+			t.absolve(p.Name)
+		}
 	case runner.PhaseStopped:
 		p.Status, p.Why = "stopped", first(e.Text, e.Reason)
 		v.end(e, "stopped")
@@ -188,12 +199,22 @@ func (t *Trace) route(v *Visit, e *runner.Event) {
 		}
 		v.Route = r
 		t.routes[e.Target] = r
-		if e.Target == "abort" {
+		switch {
+		case e.Target != "abort":
+			t.absolve(e.Phase)
+		case !strings.HasPrefix(t.blame, e.Phase+"/"):
 			t.blame = e.Phase
 		}
 	case runner.RouteSpent:
 		v.Spent = append(v.Spent, *r)
 		t.blame = e.Phase
+	}
+}
+
+// absolve: a call passed, or a rule took its failure, so what ended its pipeline did not end the run.
+func (t *Trace) absolve(call string) {
+	if strings.HasPrefix(t.blame, call+"/") {
+		t.blame = ""
 	}
 }
 
@@ -213,7 +234,7 @@ func (t *Trace) Culprit() string {
 		}
 	}
 	if name != "" || t.Status == "accepted" {
-		return name
+		return t.within(name)
 	}
 	for _, s := range t.Seen {
 		if s.Value == "true" {
@@ -226,6 +247,20 @@ func (t *Trace) Culprit() string {
 		}
 	}
 	return ""
+}
+
+// within is the phase of a call that failed last in it, the innermost one; the phase itself when it is no call.
+func (t *Trace) within(name string) string {
+	inner, at := "", time.Time{}
+	for _, p := range t.Phases {
+		if !strings.HasPrefix(p.Name, name+"/") || p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" {
+			continue
+		}
+		if v := p.Newest(); v != nil && v.Calls == "" && !v.Ended.Before(at) {
+			inner, at = p.Name, v.Ended
+		}
+	}
+	return first(inner, name)
 }
 
 func (t *Trace) closeAsk(phase string) {

@@ -104,10 +104,14 @@ func (t *Trace) discard() []Step {
 func (t *Trace) afterRefused() []Step {
 	id := t.ID
 	var steps []Step
+	spent := t.Word == "spent"
 	if p := t.Phase(t.Culprit()); p != nil {
 		verb := "show"
-		if v := p.Newest(); v != nil && v.Result != nil {
-			verb = "logs"
+		if v := p.Newest(); v != nil {
+			if v.Result != nil {
+				verb = "logs"
+			}
+			spent = spent || len(v.Spent) > 0 // in a call, which failed for it
 		}
 		steps = append(steps, Step{fmt.Sprintf("foundry %s %s %s", verb, id, p.Name), "what went wrong"})
 	}
@@ -116,7 +120,7 @@ func (t *Trace) afterRefused() []Step {
 	case budget:
 		grant := map[string]string{"time": "+30m", "turns": "+20", "tokens": "+500000", "cost": "+2.00", "phases": "+20"}[limit]
 		steps = append([]Step{{"foundry resume " + id + " --limit " + limit + "=" + grant, "give it more and go on"}}, steps...)
-	case t.Word == "spent":
+	case spent:
 		steps = append(steps, Step{"foundry resume " + id + " --retry 1", "one more round"})
 	case t.Word == "orphaned", t.Status == "failed", t.Word == "unmatched":
 		steps = append(steps, Step{"foundry resume " + id, "try again from there"})

@@ -230,14 +230,18 @@ func (p *Plain) phase(e *runner.Event) string {
 		return p.line(e, Dim, "undone", first(firstLine(e.Text), "its changes were put back and kept under "+e.Ref))
 	case runner.WorldFailed:
 		return p.line(e, Red, "failed", firstLine(e.Text))
-	case runner.OutsideChanged, runner.ProcessLeft, runner.Warned:
+	case runner.OutsideChanged, runner.ProcessLeft, runner.Warned, runner.CriterionDone:
 		return p.run(e)
 	}
 	return ""
 }
 
 func (p *Plain) started(e *runner.Event) string {
-	line := p.line(e, Cyan, "started", p.doing(e.Phase))
+	doing := p.doing(e.Phase)
+	if e.Calls != "" {
+		doing = "pipeline " + e.Calls
+	}
+	line := p.line(e, Cyan, "started", doing)
 	if e.Feedback != "" {
 		lines := strings.Fields(clean(e.Feedback))
 		line += p.under(Dim, "feedback: "+cut(strings.Join(lines, " "), 200))

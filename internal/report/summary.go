@@ -20,7 +20,7 @@ type Run struct {
 // PhaseRow is a phase as its newest visit left it.
 type PhaseRow struct {
 	ID         string             `json:"id"`
-	Kind       string             `json:"kind"`   // agent, run, command, builtin, ask; "" when it never ran and the graph is not known
+	Kind       string             `json:"kind"`   // agent, run, command, builtin, ask, call; "" when it never ran and the graph is not known
 	Status     string             `json:"status"` // queued, running, waiting, success, fail, rejected, skipped, not_run, stopped, unverified, blocked
 	Reason     string             `json:"reason"` // of the newest visit, or why there was none
 	Visits     int                `json:"visits"`
@@ -92,6 +92,8 @@ func (p *Phase) Kind(g *graph.Graph) string {
 				return "agent"
 			case ph.Kind == graph.Ask:
 				return "ask"
+			case ph.Kind == graph.Calls:
+				return "call"
 			case ph.Kind != graph.Code:
 				return "builtin"
 			case ph.Command != "":
@@ -105,6 +107,8 @@ func (p *Phase) Kind(g *graph.Graph) string {
 	switch {
 	case v == nil:
 		return ""
+	case v.Calls != "":
+		return "call"
 	case v.Turns > 0:
 		return "agent"
 	case v.Question != "" || v.Answer != "":

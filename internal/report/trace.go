@@ -73,6 +73,8 @@ type Visit struct {
 	Log        string   // the newest log or reply, which is where to look first
 	Route      *Route   // the rule that was taken at its end
 	Spent      []Route
+	Calls      string        // the pipeline that it ran as one phase
+	Seen       []runner.Seen // the terms of that pipeline's acceptance
 	Question   string
 	Answer     string
 	Who        string
