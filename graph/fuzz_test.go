@@ -16,6 +16,9 @@ func FuzzCompile(f *testing.F) {
 		f.Add(pipeline(f, name))
 	}
 	f.Add("version: 1\npipelines:\n  p:\n    phases:\n      - {id: a, needs: [a, b], route: [on fail -> b, on any -> a retry 1]}\n      - {id: b, detour: true, ask: x}\n")
+	f.Add("version: 1\npipelines:\n  p:\n    phases:\n      - {id: a, call: q, set: {n: \"{{request}}\"}, route: [on fail -> a retry 1]}\n      - {id: b, call: builtin/prompt}\n" +
+		"  q:\n    params: {n: {type: text, default: x}}\n    criteria: [{name: c, run: make}]\n    phases: [{id: a, run: x, when: params.n != \"\"}, {id: d, detour: true, ask: x}]\n" +
+		"  r: {extends: p, patch: {a: {writes: [src/**]}, c: {after: a, call: q}}}\n")
 	ships := shipped(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, list := schema.Decode(diag.NewSource("foundry.yaml", text))

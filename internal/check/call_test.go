@@ -357,3 +357,30 @@ func TestCallsThatWriteGiveWay(t *testing.T) {
 	}
 	wantPath(t, r, "before sub sub/build sub/test reader after")
 }
+
+// What the tests of a caller go through is covered in the called pipeline too.
+func TestTestsOfACallerCoverWhatItCalls(t *testing.T) {
+	t.Parallel()
+	outer := `
+  p:
+    phases:
+      - {id: sub, call: repair}
+`
+	g := calls(t, outer)
+	r := run(t, g, &World{Phases: map[string][]Given{"sub/build": {ok(""), ok("")}, "sub/test": {out(1, ""), out(0, "")}}})
+	called := r.Called(g)["repair"]
+	if len(called) != 1 {
+		t.Fatalf("%d runs of repair", len(called))
+	}
+	x, err := Explore(compile(t, repairs+outer, "repair"), called, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := map[string]bool{}
+	for _, i := range x.Items {
+		covered[i.What] = i.Covered
+	}
+	if !covered["phase build"] || !covered["phase test"] || !covered[`rule "on fail -> build retry 1" of test, taken`] || covered[`rule "on fail -> build retry 1" of test, used up`] {
+		t.Errorf("covered: %v", covered)
+	}
+}

@@ -25,6 +25,29 @@ func newCoverage(g *graph.Graph) *coverage {
 		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}}
 }
 
+// Called is what a run did in the pipelines that its own one calls, each as a run of its own, by pipeline. It serves
+// to tell what tests of a caller cover.
+func (r Run) Called(g *graph.Graph) map[string][]Run {
+	out := map[string][]Run{}
+	for i := range g.Phases {
+		call := g.Phases[i].Call
+		if call == nil {
+			continue
+		}
+		prefix := g.Phases[i].Name + "/"
+		var inner Run
+		for _, e := range r.Events {
+			var ok bool
+			if e.Phase, ok = strings.CutPrefix(e.Phase, prefix); ok {
+				e.Target = strings.TrimPrefix(e.Target, prefix)
+				inner.Events = append(inner.Events, e)
+			}
+		}
+		out[call.Pipeline] = append(out[call.Pipeline], inner)
+	}
+	return out
+}
+
 // end is a visit whose rules are being tried.
 type end struct {
 	open  bool

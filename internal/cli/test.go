@@ -177,14 +177,18 @@ func isBelow(path, dir string) bool {
 
 // explore explores every pipeline of the user's file, and every other one that a test is about.
 func explore(p *project, suite *check.Suite, results []check.Result) ([]*check.Exploration, error) {
-	runs := map[string][]check.Run{}
+	runs, tested := map[string][]check.Run{}, map[string]bool{}
 	for i := range results {
 		name := results[i].Case.Graph.Pipeline
+		tested[name] = true
 		runs[name] = append(runs[name], results[i].Run)
+		for called, list := range results[i].Run.Called(results[i].Case.Graph) {
+			runs[called] = append(runs[called], list...)
+		}
 	}
 	var out []*check.Exploration
 	for _, n := range p.names.Names() {
-		if n.Kind != graph.PipelineName || n.Builtin && runs[n.Name] == nil {
+		if n.Kind != graph.PipelineName || n.Builtin && !tested[n.Name] {
 			continue
 		}
 		g := suite.Graph(n.Name)
