@@ -66,11 +66,15 @@ func (m *machine) reset(taken []graph.Rule) {
 		if jump.Way == graph.Self {
 			continue
 		}
+		asked := m.g.Phases[jump.Phase].Kind == graph.Ask
 		for _, r := range m.g.Rules {
 			if r.Action != dsl.Goto {
 				continue
 			}
 			after := m.g.Phases[jump.Target].After.Has(r.Target)
+			if asked && (after || r.Target == jump.Target) {
+				m.s.marks[r.ID] = mark{} // a person has said something new: what was seen before it is no standstill
+			}
 			if (r.Way == graph.Back && after) || (r.Way == graph.Self && (after || r.Target == jump.Target)) {
 				m.s.used[r.ID] = 0
 			}

@@ -507,3 +507,32 @@ func TestReplayFindsWhatIsMissingAndWhatWasForged(t *testing.T) {
 		t.Error("a decision that the machine did not take was accepted")
 	}
 }
+
+func TestAPersonsWordIsProgress(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: build, agent: coder}
+      - {id: test, run: make, route: ["on fail -> build retry 2"]}
+      - {id: ship, ask: "Ship?", route: ["on reject -> build retry 1"]}
+`, RunInfo{})
+	jump := func() { sc.feed(Event{Kind: SnapshotTaken, Tree: "the same"}) }
+	sc.agent("build", success)
+	sc.exit("test", 1)
+	jump()
+	sc.agent("build", success)
+	sc.exit("test", 0)
+	shown := sc.about("ship", SnapshotTaken)
+	shown.Tree = "shown"
+	sc.feed(shown)
+	no := sc.about("ship", AskAnswered)
+	no.Answer, no.Text = "reject", "shorter"
+	sc.feed(no)
+	jump()
+	sc.agent("build", success)
+	sc.exit("test", 1)
+	jump()
+	sc.want("snapshot build")
+	sc.agent("build", success)
+	sc.exit("test", 1)
+	sc.end(RunRejected, "spent")
+}
