@@ -140,7 +140,7 @@ func (m *machine) open(owner graph.PhaseID) bool {
 		if owner < 0 {
 			return m.s.stage == stageWork && !m.s.jumpTree
 		}
-		if !m.atWork(owner) || m.s.phases[owner].work.cut {
+		if !m.atWork(owner) {
 			return false
 		}
 	}

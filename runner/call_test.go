@@ -267,18 +267,22 @@ func TestFailFastStopsACall(t *testing.T) {
     phases:
       - {id: a, run: make}
       - {id: b, run: make}
+      - {id: c, run: make, needs: []}
 `, RunInfo{Jobs: 3})
 	sc.exit("base", 0)
-	sc.want("command quick", "command sub/a")
+	sc.want("command quick", "command sub/a", "command sub/c")
 	sc.exit("quick", 1)
-	sc.want("stop sub/a")
+	sc.want("stop sub/a", "stop sub/c")
 	sc.exit("sub/a", 0)
+	sc.want() // nothing of what is to stop starts any more
+	sc.exit("sub/c", 0)
 	sc.want("command base")
-	sc.statuses("base running, quick queued, sub queued, sub/a queued, sub/b queued")
+	sc.statuses("base running, quick queued, sub queued, sub/a queued, sub/b queued, sub/c queued")
 	sc.exit("base", 0)
 	sc.exit("quick", 0)
 	sc.exit("sub/a", 0)
 	sc.exit("sub/b", 0)
+	sc.exit("sub/c", 0)
 	sc.verdict()
 	sc.end(RunAccepted, "")
 	sc.replayed()
@@ -325,4 +329,47 @@ func TestWorldFailsInACall(t *testing.T) {
 	sc.statuses("sub stopped, sub/build success, sub/test fail, last not_run")
 	sc.feed(Event{Kind: RunResumed})
 	sc.want("command sub/test")
+}
+
+// The agent of a call that begins again is sent the whole prompt, and nothing of what its phases came to before.
+func TestPromptsOfACallBeginAfresh(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: sub, call: inner, set: {round: "{{feedback}}"}}
+      - {id: check, run: make, route: ["on fail -> sub retry 1 with output"]}
+  inner:
+    params: {round: {type: text, default: ""}}
+    phases:
+      - {id: build, agent: coder, prompt: "Do it. {{params.round}}", inputs: [test]}
+      - {id: test, run: make}
+`, RunInfo{})
+	prompt := func() string {
+		t.Helper()
+		start := sc.about("sub/build", SnapshotTaken)
+		start.Tree = "tree"
+		sc.feed(start)
+		sc.want("turn sub/build")
+		m, err := Prompt(sc.g, sc.s, sc.wants[0], World{}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := sc.about("sub/build", TurnStarted)
+		told.Turn, told.Inputs = 1, m.Inputs
+		sc.feed(told)
+		return m.Text
+	}
+	first := prompt()
+	sc.reply("sub/build", 1, success)
+	sc.bounds("sub/build")
+	sc.exit("sub/test", 0)
+	sc.exit("check", 1)
+	second := prompt()
+	for i, text := range []string{first, second} {
+		if !strings.Contains(text, "Do it.") || !strings.Contains(text, "## test\n\n(not available)") {
+			t.Errorf("prompt %d:\n%s", i+1, text)
+		}
+	}
+	if strings.Contains(first, "out of check") || !strings.Contains(second, "Do it. out of check") {
+		t.Errorf("the feedback of the call is in the wrong prompt:\n%s\n%s", first, second)
+	}
 }
