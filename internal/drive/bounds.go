@@ -108,12 +108,15 @@ func changedPaths(changes []workspace.Change) []string {
 	return out
 }
 
-// undo puts the workspace back to where the visit began.
+// undo puts the workspace back to where the visit began. What is put back is kept under a ref.
 func (d *driver) undo(ctx context.Context, c runner.Command, send func(...runner.Event)) {
 	e := d.named(c, runner.UndoDone)
 	start, err := d.startOf(ctx, c)
 	if err == nil {
-		err = d.Tree.Restore(ctx, start)
+		var now workspace.Snapshot
+		if now, err = d.Tree.Snapshot(ctx); err == nil {
+			e.Ref, err = now.Ref, d.Tree.Restore(ctx, start)
+		}
 	}
 	if err != nil {
 		send(failed(c, e.Phase, fmt.Errorf("putting back what %s changed: %w", e.Phase, err)))
