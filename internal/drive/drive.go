@@ -136,7 +136,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 	if ctx.Err() != nil && !d.ended {
 		stop()
 		d.drain()
-		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: context.Cause(ctx).Error()})
+		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: stoppedBy(context.Cause(ctx))})
 		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.endLeft(), d.Record.Sync())
 	}
 	// A run does not rest while one of its processes lives.
@@ -144,6 +144,14 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		return Ending{View: d.state.View()}, err
 	}
 	return Ending{View: d.state.View(), Parked: d.parked}, d.Record.Sync()
+}
+
+// stoppedBy says what took a run's context away: os/signal calls it "interrupt signal received".
+func stoppedBy(cause error) string {
+	if name, ok := strings.CutSuffix(cause.Error(), " signal received"); ok {
+		return "stopped by a signal: " + name
+	}
+	return cause.Error()
 }
 
 // endLeft ends every process that still carries the run's token, and says so.
