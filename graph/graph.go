@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"slices"
 	"time"
 
 	"foundry/diag"
@@ -369,6 +370,25 @@ const (
 	Forward
 	IntoDetour
 )
+
+// Passes says whether an exit code counts as a pass of the phase's command.
+func (p *Phase) Passes(exit int) bool { return passes(p.ExitCodes, p.Nonzero, exit) }
+
+// Passes says whether an exit code counts as a pass of the command.
+func (c *Command) Passes(exit int) bool { return passes(c.ExitCodes, c.Nonzero, exit) }
+
+// passes is the one place that compares an exit code with what was declared; -1, no exit code, never passes.
+func passes(codes []int, nonzero bool, exit int) bool {
+	switch {
+	case exit < 0:
+		return false
+	case nonzero:
+		return exit != 0
+	case len(codes) == 0:
+		return exit == 0
+	}
+	return slices.Contains(codes, exit)
+}
 
 // Label is how a rule is named in reasons and events: "test -> build".
 func (g *Graph) Label(r RuleID) string {

@@ -176,7 +176,7 @@ func (m *machine) settleCode(p graph.PhaseID) {
 	switch {
 	case c.Timeout:
 		r = m.resultOf(p, Fail, timedOut, ReasonTimeout, "")
-	case !passes(ph, c.Exit) || c.Signal != "":
+	case !ph.Passes(c.Exit) || c.Signal != "":
 		r = m.resultOf(p, Fail, failed, ReasonExit, howItEnded(c))
 	case len(c.Missing) > 0:
 		r = m.resultOf(p, Fail, failed, ReasonExit, "a required output was not found: "+c.Missing[0])
@@ -189,17 +189,6 @@ func (m *machine) settleCode(p graph.PhaseID) {
 	}
 	r.exit = c.Exit
 	m.settle(p, r)
-}
-
-// passes says whether an exit code counts as a pass.
-func passes(ph *graph.Phase, exit int) bool {
-	if ph.Nonzero {
-		return exit > 0
-	}
-	if len(ph.ExitCodes) == 0 {
-		return exit == 0
-	}
-	return slices.Contains(ph.ExitCodes, exit)
 }
 
 // answered takes a person's word. It counts for this visit only.

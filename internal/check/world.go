@@ -203,7 +203,7 @@ func (w *World) criterion(g *graph.Graph, c runner.Command, e runner.Event) ([]r
 		return nil, err
 	}
 	e.Kind, e.Criterion, e.Outcome = runner.CriterionDone, criterion.Name, "failed"
-	if codePasses(criterion.Command.ExitCodes, criterion.Command.Nonzero, given.Exit) && !given.Timeout {
+	if criterion.Command.Passes(given.Exit) && !given.Timeout {
 		e.Outcome = "passed"
 	}
 	e.Result = &runner.CommandResult{Command: criterion.Name, Exit: given.Exit, Output: given.Output, Timeout: given.Timeout, Before: c.Before}
@@ -218,13 +218,6 @@ func criterionOf(g *graph.Graph, c runner.Command) (of *graph.Criterion, name st
 		return of, of.Name
 	}
 	return of, g.Phases[c.ID.Phase].Name + "/" + of.Name
-}
-
-func codePasses(codes []int, nonzero bool, exit int) bool {
-	if nonzero {
-		return exit > 0
-	}
-	return (len(codes) == 0 && exit == 0) || slices.Contains(codes, exit)
 }
 
 // next serves the next entry of a list.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"foundry/graph"
@@ -113,11 +112,3 @@ type Problem struct {
 
 // Problems is what preflight found.
 type Problems []Problem
-
-func (p Problems) Error() string {
-	var lines []string
-	for _, one := range p {
-		lines = append(lines, one.Text)
-	}
-	return strings.Join(lines, "; ")
-}
