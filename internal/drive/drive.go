@@ -354,7 +354,13 @@ func (d *driver) close(err error) error {
 		all = nil
 	}
 	for index, s := range d.sessions {
-		if err := s.Close(); err != nil {
+		left, err := s.Close()
+		for _, text := range left {
+			if err := d.append(runner.Event{Kind: runner.ProcessLeft, Text: text}); err != nil {
+				all = multierror.Append(all, err)
+			}
+		}
+		if err != nil {
 			all = multierror.Append(all, fmt.Errorf("closing the session of agent %s: %w", d.Graph.Agents[index].Name, err))
 		}
 	}

@@ -99,9 +99,12 @@ func replyOf(r harness.Reply) runner.Reply {
 	if !utf8.ValidString(r.Text) {
 		// JSON would turn such bytes into others, and a path in them would be another path.
 		r.Text = strings.ToValidUTF8(r.Text, "")
-		return runner.Reply{Stop: runner.StopEnd, Text: "", Error: "the reply holds bytes that are not UTF-8", Tokens: r.Tokens, Cost: r.Cost, CostKnown: r.CostKnown}
+		out := runner.Reply{Stop: runner.StopEnd, Text: "", Error: "the reply holds bytes that are not UTF-8"}
+		meter(&out, r)
+		return out
 	}
-	out := runner.Reply{Text: r.Text, Error: r.Error, Tokens: r.Tokens, Cost: r.Cost, CostKnown: r.CostKnown, Calls: r.Calls, CallsKnown: r.CallsKnown, ResetAt: r.ResetAt}
+	out := runner.Reply{Text: r.Text, Error: r.Error, ResetAt: r.ResetAt}
+	meter(&out, r)
 	if len(out.Text) > maxReply {
 		out.Text = strings.ToValidUTF8(out.Text[len(out.Text)-maxReply:], "")
 	}
@@ -123,6 +126,17 @@ func replyOf(r harness.Reply) runner.Reply {
 		out.Error = "the agent failed without a word"
 	}
 	return out
+}
+
+// meter copies what a turn spent.
+func meter(out *runner.Reply, r harness.Reply) {
+	out.Tokens, _ = r.Usage.Tokens()
+	if r.Usage.Cost != nil {
+		out.Cost, out.CostKnown = *r.Usage.Cost, true
+	}
+	if r.Calls != nil {
+		out.Calls, out.CallsKnown = *r.Calls, true
+	}
 }
 
 // session is the agent's one session in this run, in whichever pipelines it works; turns that an earlier process had

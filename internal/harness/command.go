@@ -49,7 +49,7 @@ func (s *commandSession) Turn(ctx context.Context, t Turn, activity func(Activit
 	return r
 }
 
-func (s *commandSession) Close() error { return nil }
+func (s *commandSession) Close() ([]string, error) { return nil, nil }
 
 // lookFor says that the program of an agent cannot be found, and where it was looked for: a path from the
 // repository's top, a bare name in the directories of PATH.

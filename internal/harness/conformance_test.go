@@ -253,11 +253,11 @@ func (c *conformance) run(t *testing.T, info Info) {
 		if r.Stop != End && r.Stop != Truncated && r.Text != "" {
 			t.Errorf("stop %s with a text", r.Stop)
 		}
-		if r.CostKnown != info.ReportsCost {
-			t.Errorf("cost known is %v, and the table says %v", r.CostKnown, info.ReportsCost)
+		if (r.Usage.Cost != nil) != info.ReportsCost {
+			t.Errorf("cost known is %v, and the table says %v", r.Usage.Cost != nil, info.ReportsCost)
 		}
 	}
-	if err := session.Close(); err != nil {
+	if _, err := session.Close(); err != nil {
 		t.Error(err)
 	}
 }

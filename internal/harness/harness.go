@@ -25,8 +25,8 @@ type Session interface {
 	// agent works, never after Turn has returned, and by one goroutine at a time. Cancelling ctx ends the turn:
 	// the agent is asked to stop, then made to.
 	Turn(ctx context.Context, t Turn, activity func(Activity)) Reply
-	// Close ends whatever of the agent is left.
-	Close() error
+	// Close ends the agent. left names the processes that it had left behind, which were ended too.
+	Close() (left []string, err error)
 }
 
 // Config is what a session is opened with.
@@ -38,7 +38,16 @@ type Config struct {
 	Env    []string // the agent's own variables, NAME=VALUE; they win over all others
 	RunID  string
 	Turns  int    // turns of this agent in this run that were served already, by earlier sessions or an earlier process
-	Dir    string // where Preflight looks for a program with a relative path: the repository's top; "" is the working directory
+	Dir    string // the top of the workspace, where a program that serves a whole session runs; Preflight looks from it for a program with a relative path; "" is the working directory
+
+	// Session is the id that the last Reply of an earlier session had: the conversation goes on where that one
+	// ended, though another process had it. "" begins a new one.
+	Session string
+	// Asks says that permission requests are wanted: each turn then has a Permit. Without it a harness runs the
+	// agent in a mode that asks nobody, or refuses what it asks for.
+	Asks bool
+	// Allow and Deny are lists of the agent's own names of tools; only for a harness whose Info has KeepsTools.
+	Allow, Deny []string
 }
 
 // ScriptTurn is one entry of a scripted agent: files are written, the command runs, then the reply is given.
@@ -78,23 +87,25 @@ type Turn struct {
 	Own        []string // the agent's own variables for this turn; they win over all others
 	LogLimit   int64    // bytes of the log; 0 is no limit
 
+	// Permit answers a permission request of the agent. It may take as long as a person takes; the clocks of the
+	// turn stand still meanwhile. nil refuses every request.
+	Permit func(context.Context, Request) Decision
+
 	Kill  <-chan struct{} // when closed, a cancelled turn is ended at once; nil is never
 	Guard *process.Guard  // ends the agent's processes should this one die; nil is none
 }
 
 // Reply is how a turn ended.
 type Reply struct {
-	Text       string // of End and Truncated; terminal codes and a byte order mark are removed
-	Stop       Stop
-	Error      string // a sentence, of every other stop
-	Tokens     int
-	Cost       float64 // in US dollars
-	CostKnown  bool
-	Calls      int // of tools
-	CallsKnown bool
-	ResetAt    time.Time // of Limit, when it is known
-	Left       []string  // processes that were still there when the turn ended, and were ended
-	Notes      []string  // what a reader of the record may want to know
+	Text    string // of End and Truncated; terminal codes and a byte order mark are removed
+	Stop    Stop
+	Error   string    // a sentence, of every other stop
+	Usage   Usage     // of this turn alone, whatever way it ended
+	Calls   *int      // of tools; nil when nobody could tell
+	Session string    // what Config.Session takes to go on with this conversation; "" when that cannot be done
+	ResetAt time.Time // of Limit, when it is known
+	Left    []string  // processes that were still there when the turn ended, and were ended
+	Notes   []string  // what a reader of the record may want to know
 }
 
 // Stop says how a turn ended.
@@ -119,31 +130,20 @@ func (s Stop) String() string {
 	return stopNames[s]
 }
 
-// Activity is a sign of life of an agent in the middle of a turn.
-type Activity struct {
-	Kind ActivityKind
-	Text string // for people: words of the agent, a tool's name and its arguments, a chunk of output
-}
-
-// ActivityKind says what an agent was seen to do.
-type ActivityKind uint8
-
-// The kinds of activity; the zero value is invalid.
-const (
-	SaidText ActivityKind = iota + 1
-	CalledTool
-	GotResult
-	PrintedOutput
-)
-
 // Info describes a harness.
 type Info struct {
 	Name        string
 	Harness     Harness // nil when it is not built
 	Summary     string
 	Remembers   bool // a session keeps the conversation: a later turn need not repeat what an earlier one said
+	Resumes     bool // Config.Session is honoured: another process can go on with the conversation
 	ReportsCost bool // replies tell what they cost, so that a cost limit can be kept
+	Permits     bool // the agent asks for permission, and Turn.Permit answers
+	KeepsTools  bool // Config.Allow and Config.Deny are honoured
+	Effort      bool // Turn.Effort is honoured
 	Built       bool
+	Program     string // the program that it starts unless argv says otherwise; "" when it has none of its own
+	Install     string // the command that installs Program
 }
 
 // Table is every harness that the language knows, in the order of the documentation.

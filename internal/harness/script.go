@@ -44,7 +44,11 @@ type scriptSession struct {
 
 func (s *scriptSession) Turn(ctx context.Context, t Turn, activity func(Activity)) Reply {
 	r := s.turn(ctx, t, activity)
-	r.CostKnown, r.CallsKnown = true, true // a script costs nothing, and is seen to do all that it does
+	nothing, free := 0, 0.0 // a script costs nothing, and is seen to do all that it does
+	r.Usage = Usage{Input: &nothing, Output: &nothing, Cost: &free}
+	if r.Calls == nil {
+		r.Calls = &nothing
+	}
 	return r
 }
 
@@ -62,7 +66,7 @@ func (s *scriptSession) turn(ctx context.Context, t Turn, activity func(Activity
 	for _, f := range entry.Files {
 		calls++
 		if activity != nil {
-			activity(Activity{CalledTool, f.describe()})
+			activity(Activity{Kind: CalledTool, Text: f.describe(), Tool: Tool{Name: f.verb(), Kind: Edit, Paths: []string{filepath.Join(t.Dir, filepath.FromSlash(f.Path))}}})
 		}
 		if err := f.apply(t.Dir); err != nil {
 			return failed("entry %d of the script of agent %q: %v", s.next, s.c.Agent, err)
@@ -72,7 +76,7 @@ func (s *scriptSession) turn(ctx context.Context, t Turn, activity func(Activity
 	if entry.Run != "" {
 		calls++
 		if activity != nil {
-			activity(Activity{CalledTool, "run " + entry.Run})
+			activity(Activity{Kind: CalledTool, Text: "run " + entry.Run, Tool: Tool{Name: "run", Kind: Execute, Command: entry.Run}})
 		}
 		var res process.Result
 		res, r = run(ctx, process.Spec{Shell: entry.Run}, s.c, t, activity)
@@ -80,20 +84,22 @@ func (s *scriptSession) turn(ctx context.Context, t Turn, activity func(Activity
 			r.Error = evidence(fmt.Sprintf("entry %d of the script of agent %q: %q failed: %s", s.next, s.c.Agent, entry.Run, r.Error), res.Tail)
 		}
 	}
-	r.Calls = calls
+	r.Calls = &calls
 	if r.Stop == 0 {
 		r.Stop, r.Text = End, entry.Reply
 	}
 	return r
 }
 
-func (s *scriptSession) Close() error { return nil }
+func (s *scriptSession) Close() ([]string, error) { return nil, nil }
 
-func (f ScriptFile) describe() string {
+func (f ScriptFile) describe() string { return f.verb() + " " + f.Path }
+
+func (f ScriptFile) verb() string {
 	if f.Delete {
-		return "delete " + f.Path
+		return "delete"
 	}
-	return "write " + f.Path
+	return "write"
 }
 
 // apply writes or deletes the file. It never leaves the workspace, not through a symlink either.

@@ -47,7 +47,7 @@ func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func
 	spec.Observe = func(_ process.Stream, piece []byte) {
 		alive.seen()
 		if activity != nil {
-			activity(Activity{PrintedOutput, cleanText(string(piece))})
+			activity(Activity{Kind: PrintedOutput, Text: cleanText(string(piece))})
 		}
 	}
 	res := process.Run(ctx, spec)
