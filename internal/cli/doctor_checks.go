@@ -251,7 +251,7 @@ func (d *doctor) leftovers() {
 	if d.repo == nil {
 		return
 	}
-	runs, err := journal.At(d.repo.Root()).List()
+	runs, err := journal.At(d.repo.Home()).List()
 	if err != nil {
 		d.problem(check, "see the message", "%v", err)
 		return

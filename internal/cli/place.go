@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -26,7 +27,25 @@ func (s *session) openPlace() (*place, error) {
 	if err != nil {
 		return nil, notReady(err)
 	}
-	return &place{repo: repo, store: journal.At(repo.Root())}, nil
+	return &place{repo: repo, store: journal.At(repo.Home())}, nil
+}
+
+// home is where the records of the repository's runs are; no git is asked.
+func (s *session) home() string {
+	top, _ := repositoryTop(s.dir)
+	return workspace.Home(top)
+}
+
+// at is the place with the checkout that a run without isolation works in: the repository may have several.
+func (pl *place) at(ctx context.Context, info *runner.RunInfo) (*place, error) {
+	if info.Isolation != "checkout" || info.Worktree == "" || info.Worktree == pl.repo.Root() {
+		return pl, nil
+	}
+	repo, err := workspace.Open(ctx, info.Worktree)
+	if err != nil {
+		return nil, notReady(fmt.Errorf("open the checkout that %s works in: %w", info.ID, err))
+	}
+	return &place{repo: repo, store: pl.store}, nil
 }
 
 // notReady is the refusal of a repository in which no run can work.

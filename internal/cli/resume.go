@@ -166,6 +166,10 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	if info == nil {
 		return nil, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID()))
 	}
+	pl, err := pl.at(s.ctx, info)
+	if err != nil {
+		return nil, err
+	}
 	g, _, err := s.kept(pl, rec.ID(), info)
 	if err != nil {
 		return nil, err

@@ -33,8 +33,7 @@ func (s *session) runs(c *cli.Context) error {
 	if err := atMost(c, 0); err != nil {
 		return err
 	}
-	top, _ := repositoryTop(s.dir)
-	store := journal.At(top)
+	store := journal.At(s.home())
 	n := c.Int("number")
 	if n <= 0 {
 		n = -1
@@ -131,8 +130,7 @@ func (s *session) showPhaseJSON(sum report.Run, arg string) error {
 
 // recordsOnly is the place of the records alone: verbs that only read need no git.
 func (s *session) recordsOnly() *place {
-	top, _ := repositoryTop(s.dir)
-	return &place{store: journal.At(top)}
+	return &place{store: journal.At(s.home())}
 }
 
 // graphOf is the run's own pipeline, nil when its record does not give it: views do without.
@@ -173,8 +171,7 @@ func runPhases(s *session, run string) []candidate {
 
 // runCandidates are the ids of the newest runs, for completion.
 func runCandidates(s *session) []candidate {
-	top, _ := repositoryTop(s.dir)
-	entries, err := journal.At(top).Newest(20)
+	entries, err := journal.At(s.home()).Newest(20)
 	if err != nil {
 		return nil
 	}

@@ -51,6 +51,8 @@ func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 			break
 		}
 		out.Kept, out.Why = false, "the worktree was taken away; the pipeline has no branch"
+	case g.Isolation == graph.Detached:
+		out.Why, out.Hint = "the worktree is kept", "foundry discard "+v.Info.ID
 	case !accepted:
 		out.Why = "worktree and branch are kept"
 	case g.Merge == graph.MergeNever:

@@ -229,7 +229,19 @@ func (t *Trace) place(b *block, f Facts) {
 		}
 		b.key("branch", Plainly, t.Branch+from+" at "+short(t.BranchPoint))
 		b.key("worktree", Plainly, t.Worktree)
+	case t.hasWorktree():
+		t.kept(b)
+		b.key("worktree", Plainly, t.Worktree+", without a branch")
+	case t.Info.Isolation == "detached":
+		b.key("worktree", Dim, "gone: it had no branch")
 	}
+}
+
+// hasWorktree says whether a worktree of the run is there to be looked at, or dropped.
+func (t *Trace) hasWorktree() bool {
+	gone := t.Dropped || strings.HasPrefix(t.Settled, "the worktree was taken away") ||
+		t.Merged != nil && !strings.Contains(t.Settled, ", but the worktree was kept: ")
+	return t.Worktree != "" && t.Info.Isolation != "checkout" && !gone
 }
 
 // kept says why a branch was not merged, where that is not what everybody expects.
@@ -238,6 +250,8 @@ func (t *Trace) kept(b *block) {
 		b.key("not merged", Yellow, why, prefixed("hint: ", t.SettledHint))
 	} else if why, ok := strings.CutPrefix(t.Settled, "kept: "); ok {
 		b.key("kept", Plainly, why)
+	} else if why, ok := strings.CutPrefix(t.Settled, "the worktree was kept: "); ok {
+		b.key("kept", Yellow, why, prefixed("hint: ", t.SettledHint))
 	} else if _, why, ok := strings.Cut(t.Settled, ", but the worktree was kept: "); ok {
 		b.key("kept", Yellow, "the worktree: "+why, prefixed("hint: ", t.SettledHint))
 	}

@@ -87,7 +87,10 @@ func (t *Trace) Next(f Facts) []Step {
 
 func (t *Trace) afterAccepted() []Step {
 	id := t.ID
-	if t.Merged != nil || t.Dropped || t.Branch == "" || t.Info.Isolation == "checkout" {
+	if t.Merged != nil || t.Branch == "" || t.Info.Isolation == "checkout" {
+		return append([]Step{{"foundry diff " + id, "what it changed"}}, t.discard()...)
+	}
+	if t.Dropped {
 		return []Step{{"foundry diff " + id, "what it changed"}}
 	}
 	return []Step{{"foundry diff " + id, "what it changed"}, {"foundry merge " + id, "land it on " + first(t.Base, "its base")},
@@ -95,7 +98,7 @@ func (t *Trace) afterAccepted() []Step {
 }
 
 func (t *Trace) discard() []Step {
-	if t.Branch == "" || t.Dropped {
+	if !t.hasWorktree() {
 		return nil
 	}
 	return []Step{{"foundry discard " + t.ID, "drop it"}}

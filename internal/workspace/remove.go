@@ -226,7 +226,7 @@ func (r *Repo) Prune(ctx context.Context, run string) error {
 	if _, err := r.git.do(ctx, call{args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: out, writes: true}); err != nil {
 		return fmt.Errorf("prune %s: %w", run, err)
 	}
-	if err := removeTree(filepath.Join(r.root, worktreesDir, ".lost", run)); err != nil {
+	if err := removeTree(filepath.Join(r.home, worktreesDir, ".lost", run)); err != nil {
 		return fmt.Errorf("prune %s: %w", run, err)
 	}
 	return nil

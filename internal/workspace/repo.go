@@ -19,6 +19,7 @@ type Repo struct {
 	root   string // of the checkout, symlinks resolved
 	gitDir string // of this checkout
 	common string // shared by all worktrees
+	home   string // holds the records and worktrees of runs; see Home
 	git    git    // pinned to this checkout
 	ver    version
 	format string // sha1 or sha256
@@ -81,6 +82,7 @@ func OpenIn(ctx context.Context, dir string, env []string) (*Repo, error) {
 	if err := r.places(ctx, g); err != nil {
 		return nil, fmt.Errorf("open the repository at %s: %w", abs, err)
 	}
+	r.home = Home(r.root)
 	r.git = git{env: g.env, dir: r.root, gitDir: r.gitDir, workTree: r.root, lockWait: lockTime}
 	return r, nil
 }
@@ -115,6 +117,10 @@ func (r *Repo) places(ctx context.Context, g git) error {
 	}
 	return nil
 }
+
+// Home returns the directory that holds the records and the worktrees of runs, which is the same for all checkouts
+// of the repository.
+func (r *Repo) Home() string { return r.home }
 
 // Root returns the top directory of the checkout, with symlinks resolved.
 func (r *Repo) Root() string { return r.root }
@@ -349,7 +355,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		if _, err := os.Lstat(w.Dir); err != nil {
 			w.Missing = true
 		}
-		if run, err := filepath.Rel(filepath.Join(r.root, worktreesDir), w.Dir); err == nil && run != "." && !strings.Contains(run, "/") && run != ".." {
+		if run, err := filepath.Rel(filepath.Join(r.home, worktreesDir), w.Dir); err == nil && run != "." && !strings.Contains(run, "/") && run != ".." {
 			w.Run = run
 		}
 		list = append(list, w)

@@ -78,7 +78,7 @@ func checkRun(run string) error {
 	return nil
 }
 
-func (r *Repo) worktreeDir(run string) string { return filepath.Join(r.root, worktreesDir, run) }
+func (r *Repo) worktreeDir(run string) string { return filepath.Join(r.home, worktreesDir, run) }
 
 func (r *Repo) shadowDir(run string) string { return filepath.Join(r.common, "foundry", run) }
 
@@ -93,7 +93,7 @@ func (r *Repo) lock(ctx context.Context) (func(), error) {
 
 // freePlace makes sure that nothing that exists is taken over.
 func (r *Repo) freePlace(ctx context.Context, s WorktreeSpec) error {
-	top := filepath.Join(r.root, worktreesDir)
+	top := filepath.Join(r.home, worktreesDir)
 	if st, err := os.Lstat(top); err == nil && !st.IsDir() {
 		return &BlockedError{Reason: worktreesDir + " is not a directory", Hint: "remove or rename it"}
 	}
