@@ -108,20 +108,20 @@ func (d *driver) gitStatus(ctx context.Context) (*runner.CommandResult, error) {
 // gitCommit commits what the run has made; nothing to commit is a success.
 func (d *driver) gitCommit(ctx context.Context, message string) (*runner.CommandResult, string) {
 	from := d.Now()
-	sha, nothing, err := d.Tree.Commit(ctx, message, d.Graph.Project.Hooks)
-	out := &runner.CommandResult{Command: "git commit", Millis: d.Now().Sub(from).Milliseconds()}
+	done, err := d.Tree.Commit(ctx, message, d.Graph.Project.Hooks)
+	out := &runner.CommandResult{Command: "git commit", Notes: done.Notes, Millis: d.Now().Sub(from).Milliseconds()}
 	switch {
 	case ctx.Err() != nil:
 		out.Exit, out.Output = -1, "stopped"
 	case err != nil:
 		// A hook that says no, or an identity that is missing, is the phase's failure: a route may take it.
 		out.Exit, out.Output = 1, err.Error()
-	case nothing:
+	case done.Nothing:
 		out.Output = "nothing to commit"
 	default:
-		out.Output = sha + " " + message
+		out.Output = done.Commit + " " + message
 	}
-	return out, sha
+	return out, done.Commit
 }
 
 // criterion checks one criterion in the workspace, of the run or of a call.

@@ -45,6 +45,9 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 		if err := tree.Baseline(ctx); err != nil {
 			return nil, fmt.Errorf("looking over the fresh worktree: %w", err)
 		}
+		for _, n := range tree.Notes() {
+			note(runner.Event{Kind: runner.Warned, Text: n})
+		}
 		return tree, nil
 	}
 }

@@ -91,9 +91,13 @@ func Land(ctx context.Context, sc Scene, info *runner.RunInfo, anyway bool) (Set
 	}
 	res, err := sc.Repo.Merge(ctx, workspace.MergeSpec{Run: info.ID, Branch: info.Branch, Base: info.Base, BranchPoint: info.BranchPoint, Tree: tree, Message: landMessage(info)})
 	var blocked *workspace.BlockedError
+	var lock *workspace.LockError
 	switch {
 	case errors.As(err, &blocked):
 		out.Why, out.Hint = "not merged: "+blocked.Error(), blocked.Hint
+		return out, nil
+	case errors.As(err, &lock):
+		out.Why, out.Hint = "not merged: "+lock.What(), "if no git command is running there, remove the file, then: foundry merge "+info.ID
 		return out, nil
 	case err != nil:
 		return out, fmt.Errorf("merging %s into %s: %w", info.Branch, info.Base, err)

@@ -29,7 +29,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		case <-ctx.Done():
 			t.Stop()
 			f.Close()
-			return nil, fmt.Errorf("lock %s: another process has it: %w", path, ctx.Err())
+			return nil, fmt.Errorf("lock %s: another process has it: %w", path, context.Cause(ctx))
 		}
 	}
 }

@@ -41,6 +41,9 @@ func (t *Trace) evidence(b *block) {
 			}
 			add(paint, p.Name, firstLine(v.Result.Command), howEnded(v.Result)+notesOf(v.Result.Notes))
 		}
+		if v.Result != nil && v.Commit != "" && len(v.Result.Notes) > 0 {
+			add(Dim, p.Name, "git commit", firstLine(strings.Join(v.Result.Notes, "; ")))
+		}
 		if approved := v.report().Approved; approved != nil && *approved {
 			add(Green, p.Name, "verdict", "approved")
 		} else if approved != nil {

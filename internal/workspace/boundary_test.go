@@ -396,8 +396,8 @@ func TestPhantomChangeIsNone(t *testing.T) {
 	f.add()
 	e := f.checkBoundary("touch c.txt; echo ok >>src/s.go", onlySrc)
 	same(t, "changes", changed(e), []string{"changed src/s.go"})
-	if _, nothing, err := f.tree.Commit(ctx, "work", false); nothing || err != nil {
-		t.Fatal(nothing, err)
+	if done, err := f.tree.Commit(ctx, "work", false); done.Nothing || err != nil {
+		t.Fatal(done, err)
 	}
 	if out := f.sh(f.tree.Dir(), "git show --name-only --format="); out != "src/s.go" {
 		t.Errorf("committed %q", out)
@@ -425,7 +425,7 @@ func TestHandoffIsInSnapshotsOnly(t *testing.T) {
 		t.Errorf("not in the snapshot: %q", out)
 	}
 	f.agent("git add -A -f")
-	if _, _, err := f.tree.Commit(ctx, "work", false); err != nil {
+	if _, err := f.tree.Commit(ctx, "work", false); err != nil {
 		t.Fatal(err)
 	}
 	if out := f.sh(f.tree.Dir(), "git show --name-only --format="); out != "src/s.go" {

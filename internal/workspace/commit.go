@@ -15,20 +15,32 @@ import (
 // A commit of Foundry's holds work and nothing else: tracked files that changed, and new ones that no rule
 // ignores; not what agents hand to each other, not nested repositories, and not files that only look changed.
 
+// Committed is what came of a commit.
+type Committed struct {
+	Commit  string   // where HEAD is now
+	Nothing bool     // there was nothing to commit, and HEAD is where it was
+	Notes   []string // sentences about hooks, signing, locks, and what was left out
+}
+
 // Commit commits what is uncommitted in the workspace, with the user's identity. hooks runs the user's hooks.
-// nothing is true when there was nothing to commit; sha is then where HEAD is. Changes of line endings alone
-// are left out.
-func (t *Tree) Commit(ctx context.Context, message string, hooks bool) (sha string, nothing bool, err error) {
+// Changes of line endings alone are left out, and so is what stands there untracked as the setup of the worktree
+// left it.
+func (t *Tree) Commit(ctx context.Context, message string, hooks bool) (Committed, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.verify(ctx); err != nil {
-		return "", false, err
+		return Committed{}, err
 	}
-	sha, nothing, err = t.commitAll(ctx, committing{message: message, hooks: hooks, skipEOL: true})
+	c := committing{message: message, hooks: hooks, skipEOL: true}
+	done, err := t.commitAll(ctx, &c)
 	if err != nil {
-		return "", false, fmt.Errorf("commit in %s: %w", t.dir, err)
+		return Committed{}, fmt.Errorf("commit in %s: %w", t.dir, err)
 	}
-	return sha, nothing, nil
+	if !done.Nothing {
+		done.Notes = append(done.Notes, t.aboutHooks(ctx, hooks)...)
+		done.Notes = append(done.Notes, t.aboutSigning(ctx)...)
+	}
+	return done, nil
 }
 
 // committing says how to commit.
@@ -37,53 +49,56 @@ type committing struct {
 	hooks   bool
 	skipEOL bool     // leave changes of line endings out
 	env     []string // over the environment
+	notes   []string // what there is to say
 }
 
-func (t *Tree) commitAll(ctx context.Context, c committing) (sha string, nothing bool, err error) {
-	t.dropLock("index.lock")
+func (t *Tree) commitAll(ctx context.Context, c *committing) (Committed, error) {
+	if t.dropLock("index.lock") {
+		c.notes = append(c.notes, "a git that was killed had left index.lock in the worktree; it was removed")
+	}
 	t.dropHeadLocks()
 	old, branch, err := t.git.head(ctx)
 	if err != nil && !errors.Is(err, ErrNoCommits) {
-		return "", false, err
+		return Committed{}, err
 	}
-	if err := t.stage(ctx, old, c.skipEOL); err != nil {
-		return "", false, err
+	if err := t.stage(ctx, old, c); err != nil {
+		return Committed{}, err
 	}
 	out, err := t.git.do(ctx, call{args: []string{"write-tree"}, writes: true})
 	if err != nil {
-		return "", false, err
+		return Committed{}, err
 	}
 	tree := strings.TrimSpace(string(out.out))
 	if old != "" {
 		was, err := t.git.line(ctx, "rev-parse", old+"^{tree}")
 		if err != nil {
-			return "", false, err
+			return Committed{}, err
 		}
 		if was == tree {
-			return old, true, nil
+			return Committed{Commit: old, Nothing: true, Notes: c.notes}, nil
 		}
 	}
 	if err := t.makeCommit(ctx, c, tree, old); err != nil {
-		return "", false, err
+		return Committed{}, err
 	}
 	sha, now, err := t.git.head(ctx)
 	switch {
 	case err != nil:
-		return "", false, err
+		return Committed{}, err
 	case sha == old:
-		return "", false, errors.New("git said that it had made a commit, but HEAD is where it was")
+		return Committed{}, errors.New("git said that it had made a commit, but HEAD is where it was")
 	case now != branch:
-		return "", false, fmt.Errorf("HEAD is on %q after the commit instead of %q", now, branch)
+		return Committed{}, fmt.Errorf("HEAD is on %q after the commit instead of %q", now, branch)
 	}
-	return sha, false, nil
+	return Committed{Commit: sha, Notes: c.notes}, nil
 }
 
-func (t *Tree) makeCommit(ctx context.Context, c committing, tree, old string) error {
+func (t *Tree) makeCommit(ctx context.Context, c *committing, tree, old string) error {
 	message := strings.TrimSpace(c.message) + "\n"
 	if c.hooks {
 		_, err := t.git.do(ctx, call{
 			args:  []string{"-c", "commit.gpgSign=false", "commit", "-q", "--no-edit", "--cleanup=whitespace", "-F", "-"},
-			stdin: []byte(message), env: c.env, timeout: hookTime, hooks: true, writes: true,
+			stdin: []byte(message), env: c.env, timeout: t.hookTime, hooks: true, writes: true,
 		})
 		return err
 	}
@@ -105,8 +120,12 @@ func (t *Tree) makeCommit(ctx context.Context, c committing, tree, old string) e
 }
 
 // stage brings the real index to what is to be committed.
-func (t *Tree) stage(ctx context.Context, head string, skipEOL bool) error {
-	var paths []string
+func (t *Tree) stage(ctx context.Context, head string, c *committing) error {
+	var paths, left []string
+	setup, err := t.repo.leftBySetup(ctx, t.shadow)
+	if err != nil {
+		return err
+	}
 	for _, args := range [][]string{
 		{"-c", "core.fileMode=true", "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all"},
 		{"ls-files", "-o", "--exclude-standard", "-z"},
@@ -134,6 +153,10 @@ func (t *Tree) stage(ctx context.Context, head string, skipEOL bool) error {
 		switch kind, _ := kindAt(t.dir, p); kind {
 		case "file", "symlink":
 			e, known := staged[p]
+			if was, ok := setup[p]; ok && !known && t.mode(p) == was.mode && t.holds(p, was.blob) {
+				left = append(left, p)
+				return true
+			}
 			return known && t.mode(p) == e.mode && t.repo.sameBytes(filepath.Join(t.dir, p), e.blob)
 		}
 		remove = append(remove, p)
@@ -156,7 +179,10 @@ func (t *Tree) stage(ctx context.Context, head string, skipEOL bool) error {
 			return err
 		}
 	}
-	if skipEOL && head != "" {
+	if len(left) > 0 {
+		c.notes = append(c.notes, "left out, since it is untracked and as the setup left it: "+few(left))
+	}
+	if c.skipEOL && head != "" {
 		return t.unstageEOL(ctx, head)
 	}
 	return nil
@@ -189,6 +215,15 @@ func (t *Tree) mode(p string) string {
 	return modeOf(kind, st)
 }
 
+// holds reports whether a file has the bytes of a blob, or a link its target.
+func (t *Tree) holds(p, blob string) bool {
+	full := filepath.Join(t.dir, p)
+	if to, err := os.Readlink(full); err == nil {
+		return t.repo.isBlob([]byte(to), blob)
+	}
+	return t.repo.sameBytes(full, blob)
+}
+
 // sameBytes reports whether a file has exactly the bytes of a blob: then it is unchanged, whatever git would
 // make of it under the attributes of today.
 func (r *Repo) sameBytes(full, blob string) bool {
@@ -197,9 +232,10 @@ func (r *Repo) sameBytes(full, blob string) bool {
 		return false
 	}
 	data, err := os.ReadFile(full)
-	if err != nil {
-		return false
-	}
+	return err == nil && r.isBlob(data, blob)
+}
+
+func (r *Repo) isBlob(data []byte, blob string) bool {
 	head := fmt.Sprintf("blob %d\x00", len(data))
 	if r.format == "sha256" {
 		h := sha256.New()

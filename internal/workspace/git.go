@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -25,6 +26,7 @@ const (
 	longTime  = 30 * time.Minute // what writes a whole checkout
 	hookTime  = 5 * time.Minute  // a commit with the user's hooks
 	lockTime  = 10 * time.Second // waiting for a lock of git
+	queueTime = time.Hour        // waiting for other runs that make, land or remove worktrees
 	gitGrace  = 3 * time.Second  // git removes its locks on TERM
 	undoTime  = 2 * time.Minute  // what must be finished although the context has ended
 	maxOutput = 1 << 40
@@ -137,7 +139,7 @@ func (g git) do(ctx context.Context, c call) (answer, error) {
 			return a, err
 		}
 		if !c.writes || time.Now().Add(wait).After(deadline) {
-			return a, fmt.Errorf("%w: %w", &LockError{Path: lock, Age: age(lock)}, err)
+			return a, &LockError{Path: g.placed(lock), Age: age(g.placed(lock))}
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -255,6 +257,14 @@ func lockIn(err error) string {
 		}
 	}
 	return ""
+}
+
+// placed is where a lock file that git named is.
+func (g git) placed(lock string) string {
+	if filepath.IsAbs(lock) {
+		return lock
+	}
+	return filepath.Join(g.dir, lock)
 }
 
 func age(path string) string {

@@ -51,7 +51,7 @@ func (m *merging) update(ctx context.Context) error {
 		return nil
 	}
 	if back := m.takeBack(ctx); back != nil {
-		return fmt.Errorf("%w; bringing %s back to where it was failed too: %w", err, m.target.workTree, back)
+		return fmt.Errorf("%v; bringing %s back to where it was failed too: %v", err, m.target.workTree, back)
 	}
 	return fmt.Errorf("%w; %s is as it was", err, m.target.workTree)
 }

@@ -173,29 +173,31 @@ func TestCommitWithHooks(t *testing.T) {
 		printf '#!/bin/sh\ngrep -q good "$1" || { echo "message must be good" >&2; exit 1; }\n' >.git/hooks/commit-msg; chmod +x .git/hooks/commit-msg; git config commit.gpgsign true; git config gpg.program /no/such/gpg`)
 	f.add()
 	f.agent("echo x >>src/s.go; echo n >new; echo s >s.env; git init -q nested; echo q >nested/q")
-	if _, _, err := f.tree.Commit(ctx, "bad", true); err == nil || !strings.Contains(err.Error(), "message must be good") {
+	if _, err := f.tree.Commit(ctx, "bad", true); err == nil || !strings.Contains(err.Error(), "message must be good") {
 		t.Errorf("a hook that refuses: %v", err)
 	}
-	sha, nothing, err := f.tree.Commit(ctx, "good\n\n# not a comment", true)
-	if err != nil || nothing {
-		t.Fatal(err, nothing)
+	done, err := f.tree.Commit(ctx, "good\n\n# not a comment", true)
+	if err != nil || done.Nothing {
+		t.Fatal(err, done)
 	}
+	sha := done.Commit
+	same(t, "notes", done.Notes, []string{"hooks ran: commit-msg", "not signed, although commit.gpgSign is set: nobody is there to unlock a key"})
 	if out := f.sh(f.tree.Dir(), "git rev-parse HEAD; git log -1 --format=%an:%B; git show --name-only --format="); out != sha+"\nT:good\n\n# not a comment\n\nnew\nsrc/s.go" {
 		t.Errorf("got %q", out)
 	}
-	if again, nothing, err := f.tree.Commit(ctx, "good", true); again != sha || !nothing || err != nil {
-		t.Errorf("nothing to commit: %s %t %v", again, nothing, err)
+	if again, err := f.tree.Commit(ctx, "good", true); again.Commit != sha || !again.Nothing || err != nil {
+		t.Errorf("nothing to commit: %+v %v", again, err)
 	}
 	f.agent("echo y >>src/s.go; : >\"$(git rev-parse --git-path index.lock)\"")
-	if _, nothing, err := f.tree.Commit(ctx, "bad", false); err != nil || nothing {
-		t.Errorf("without hooks, under a stale lock: %t %v", nothing, err)
+	if done, err := f.tree.Commit(ctx, "bad", false); err != nil || done.Nothing || !strings.Contains(strings.Join(done.Notes, "\n"), "hooks did not run, as project.hooks says: commit-msg") {
+		t.Errorf("without hooks, under a stale lock: %+v %v", done, err)
 	}
 	f.agent(`sed -i 's/$/\r/' a.txt`)
-	if _, nothing, err := f.tree.Commit(ctx, "good", true); err != nil || !nothing {
-		t.Errorf("line endings only: %t %v", nothing, err)
+	if done, err := f.tree.Commit(ctx, "good", true); err != nil || !done.Nothing {
+		t.Errorf("line endings only: %+v %v", done, err)
 	}
 	f.agent("git rm -q b.txt; mv src/s.go src/t.go; chmod +x a.txt; ln -s a.txt link")
-	if _, _, err := f.tree.Commit(ctx, "good", false); err != nil {
+	if _, err := f.tree.Commit(ctx, "good", false); err != nil {
 		t.Fatal(err)
 	}
 	if out := f.sh(f.tree.Dir(), "git show --name-status --no-renames --format="); out != "M\ta.txt\nD\tb.txt\nA\tlink\nD\tsrc/s.go\nA\tsrc/t.go" {
@@ -228,7 +230,7 @@ func TestPrepare(t *testing.T) {
 	if len(e.Changes) > 0 {
 		t.Errorf("changes %+v", e.Changes)
 	}
-	if _, nothing, err := f.tree.Commit(ctx, "x", false); !nothing || err != nil {
+	if done, err := f.tree.Commit(ctx, "x", false); !done.Nothing || err != nil {
 		t.Errorf("committed %s", f.sh(f.tree.Dir(), "git show --name-only"))
 	}
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -27,7 +28,7 @@ func TestLocksOfAGitThatWasKilled(t *testing.T) {
 	if s := f.snapshot(); s.N != 2 || s.Tree == first.Tree {
 		t.Errorf("the snapshot after the lock is %+v", s)
 	}
-	if _, nothing, err := f.tree.Commit(ctx, "work", true); err != nil || nothing {
-		t.Errorf("the commit after the locks: nothing %t, %v", nothing, err)
+	if done, err := f.tree.Commit(ctx, "work", true); err != nil || done.Nothing || !strings.Contains(strings.Join(done.Notes, "\n"), "index.lock") {
+		t.Errorf("the commit after the locks: %+v, %v", done, err)
 	}
 }

@@ -183,10 +183,11 @@ func (m *merging) commitWork(ctx context.Context) error {
 	if branch != m.s.Branch || head != tip {
 		return &BlockedError{Reason: fmt.Sprintf("the worktree is not on the run's branch %q", m.s.Branch)}
 	}
-	m.Commit, _, err = t.commitAll(ctx, committing{message: m.s.Message, env: t.fallbackIdentity(ctx)})
+	done, err := t.commitAll(ctx, &committing{message: m.s.Message, env: t.fallbackIdentity(ctx)})
 	if err != nil {
 		return fmt.Errorf("commit what is not committed: %w", err)
 	}
+	m.Commit, m.Notes = done.Commit, append(m.Notes, done.Notes...)
 	if err := m.judged(ctx, t); err != nil {
 		return err
 	}
@@ -208,7 +209,14 @@ func (m *merging) complete(ctx context.Context, t *Tree) error {
 	}
 	b := &BlockedError{Reason: "files that were judged are ignored now, so they could not be committed",
 		Hint: "change the ignore rule, or add them by hand (git -C " + t.dir + " add -f …), then merge again"}
+	setup, err := m.r.leftBySetup(ctx, t.shadow)
+	if err != nil {
+		return err
+	}
 	for _, c := range list {
+		if was, ok := setup[c.Path]; ok && c.Kind == Deleted && was.blob == c.oldBlob && was.mode == c.OldMode {
+			continue
+		}
 		if c.Kind == Deleted && c.OldMode != "160000" && !strings.HasPrefix(c.Path, handoffDir+"/") && !watches(t.shadow.state.Watch, c.Path) {
 			b.Paths = append(b.Paths, c.Path)
 		}
@@ -262,7 +270,18 @@ func (m *merging) withoutWorktree(ctx context.Context, tip string) error {
 		return err
 	}
 	b := &BlockedError{Reason: "the worktree is gone, and the branch is not what was judged", Hint: "what was judged is kept by the run's snapshots (foundry diff)"}
+	sh, err := openShadow(m.r, m.r.shadowDir(m.s.Run), m.r.worktreeDir(m.s.Run))
+	if err != nil {
+		return err
+	}
+	setup, err := m.r.leftBySetup(ctx, sh)
+	if err != nil {
+		return err
+	}
 	for _, c := range list {
+		if was, ok := setup[c.Path]; ok && c.Kind == Deleted && was.blob == c.oldBlob && was.mode == c.OldMode {
+			continue
+		}
 		if !strings.HasPrefix(c.Path, handoffDir+"/") && c.NewMode != "160000" {
 			b.Paths = append(b.Paths, c.Path)
 		}

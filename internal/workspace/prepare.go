@@ -141,8 +141,8 @@ func (t *Tree) linkIn(rel string) error {
 	return t.shadow.save()
 }
 
-// Baseline remembers which ignored files there are, after the setup commands ran. The first snapshot does it
-// when nobody did before.
+// Baseline remembers which ignored files there are, and what is untracked, after the setup commands ran. The first
+// snapshot does the former when nobody did before.
 func (t *Tree) Baseline(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,6 +154,9 @@ func (t *Tree) Baseline(ctx context.Context) error {
 	}
 	if err := t.ready(ctx); err != nil {
 		return fmt.Errorf("list the ignored files: %w", err)
+	}
+	if err := t.rememberSetup(ctx); err != nil {
+		return fmt.Errorf("look at what the setup left: %w", err)
 	}
 	return t.baseline(ctx)
 }

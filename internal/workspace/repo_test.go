@@ -388,7 +388,7 @@ func TestVariablesOfAnOuterGit(t *testing.T) {
 	start := f.snapshot()
 	f.agent("echo x >>src/s.go; echo y >>a.txt")
 	same(t, "violations", violated(t, f.enforce(start, onlySrc)), []string{"changed a.txt"})
-	if _, _, err := f.tree.Commit(ctx, "work", true); err != nil {
+	if _, err := f.tree.Commit(ctx, "work", true); err != nil {
 		t.Fatal(err)
 	}
 	if out := f.sh(other, "git status --porcelain; git ls-files"); out != "o.txt" {

@@ -36,6 +36,7 @@ type shadowState struct {
 	Scratch []string `json:"scratch,omitempty"` // see WorktreeSpec
 	Ignored []string `json:"ignored,omitempty"` // ignored files there were after setup
 	Based   bool     `json:"based"`             // Ignored was recorded
+	Setup   string   `json:"setup,omitempty"`   // the snapshot after setup, when that left untracked files
 	Sparse  []string `json:"sparse,omitempty"`  // tracked paths that the checkout leaves out
 	Links   []string `json:"links,omitempty"`   // symlinks that Prepare made
 	Modules []string `json:"modules,omitempty"` // paths where the real index has a commit of another repository

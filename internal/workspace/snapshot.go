@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A snapshot is a git tree of everything in a workspace that is not ignored, with the literal bytes of every
@@ -41,18 +42,19 @@ type Tree struct {
 	checkout bool   // isolation is off: nothing is ever put back
 	git      git    // pinned to the worktree
 
-	mu     sync.Mutex
-	shadow *shadow
-	scan   *scanner
-	own    owner
-	next   int // number of the next snapshot
-	last   *Snapshot
-	trees  *trees
-	now    string                // the tree of the private index with the overlay
-	over   map[string]difference // where the files differ from the private index
-	saved  identity              // of the real index when it was last copied
-	copied string
-	notes  []string
+	mu       sync.Mutex
+	shadow   *shadow
+	scan     *scanner
+	own      owner
+	next     int // number of the next snapshot
+	last     *Snapshot
+	trees    *trees
+	now      string                // the tree of the private index with the overlay
+	over     map[string]difference // where the files differ from the private index
+	saved    identity              // of the real index when it was last copied
+	copied   string
+	notes    []string
+	hookTime time.Duration // a commit with the user's hooks may take so long
 
 	compared comparison
 }

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 )
 
 // The states of a repository in which Foundry cannot work. Test with errors.Is; the error that wraps one is a
@@ -32,15 +30,7 @@ func (e *BlockedError) Error() string {
 	if len(e.Paths) == 0 {
 		return e.Reason
 	}
-	const most = 5
-	shown := make([]string, 0, most)
-	for _, p := range e.Paths[:min(most, len(e.Paths))] {
-		shown = append(shown, fmt.Sprintf("%q", p))
-	}
-	if n := len(e.Paths) - most; n > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", n))
-	}
-	return e.Reason + ": " + strings.Join(shown, ", ")
+	return e.Reason + ": " + few(e.Paths)
 }
 
 // LockError says that a lock file of git was in the way for as long as Foundry waits. Foundry never removes a
@@ -50,13 +40,18 @@ type LockError struct {
 	Age  string // how old the file is; empty when it is gone meanwhile
 }
 
-// Error names the file and its age.
+// Error names the file and its age, and says what to do about it.
 func (e *LockError) Error() string {
+	return e.What() + "; if no git command is running there, remove the file"
+}
+
+// What names the file and its age.
+func (e *LockError) What() string {
 	s := "git is locked by " + e.Path
 	if e.Age != "" {
 		s += " (" + e.Age + " old)"
 	}
-	return s + "; if no git command is running there, remove the file"
+	return s
 }
 
 // WorktreeSpec says which worktree a run has.

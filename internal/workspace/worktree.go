@@ -88,6 +88,8 @@ func (r *Repo) lock(ctx context.Context) (func(), error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, queueTime, fmt.Errorf("it was held for %s", queueTime))
+	defer cancel()
 	return process.Lock(ctx, filepath.Join(dir, "lock"))
 }
 
@@ -160,7 +162,7 @@ func (r *Repo) made(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 
 // newTree makes the value for a worktree.
 func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch string) (*Tree, error) {
-	t := &Tree{repo: r, run: run, dir: dir, admin: admin, link: "gitdir: " + admin + "\n", over: map[string]difference{}}
+	t := &Tree{repo: r, run: run, dir: dir, admin: admin, link: "gitdir: " + admin + "\n", over: map[string]difference{}, hookTime: hookTime}
 	if branch != "" {
 		t.branch = "refs/heads/" + strings.TrimPrefix(branch, "refs/heads/")
 	}
