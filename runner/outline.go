@@ -37,14 +37,14 @@ const (
 // UsageSum is what the turns of a run used up to now.
 type UsageSum struct {
 	Turns  int      `json:"turns"`
-	Tokens int      `json:"tokens"`
-	Cost   *float64 `json:"cost"` // in US dollars; nil when a turn did not tell what it cost
+	Tokens *int     `json:"tokens"` // nil when a turn did not tell how many
+	Cost   *float64 `json:"cost"`   // in US dollars; nil when a turn did not tell what it cost
 }
 
 // NewOutline is the outline of a run whose log is still empty.
 func NewOutline(id string) Outline {
-	none := 0.0
-	return Outline{ID: id, Status: "queued", Usage: UsageSum{Cost: &none}}
+	tokens, cost := 0, 0.0
+	return Outline{ID: id, Status: "queued", Usage: UsageSum{Tokens: &tokens, Cost: &cost}}
 }
 
 // OutlineOf folds a whole log.
@@ -186,21 +186,22 @@ func (o *Outline) Abandon() {
 	}
 }
 
-// add counts a turn. The pointer is replaced, never written through: outlines are copied.
+// add counts a turn. The pointers are replaced, never written through: outlines are copied. A turn that cost something
+// took tokens, so that none without a cost means that nobody told how many.
 func (u *UsageSum) add(r *Reply) {
 	u.Turns++
 	if r == nil {
-		u.Cost = nil
-		return
+		r = &Reply{}
 	}
-	u.Tokens += r.Tokens
-	if u.Cost == nil {
-		return
+	u.Tokens = sum(u.Tokens, r.Tokens, r.Tokens > 0 || r.CostKnown)
+	u.Cost = sum(u.Cost, r.Cost, r.CostKnown)
+}
+
+// sum adds what a turn told; a sum of which one part is not known is not known.
+func sum[N int | float64](total *N, more N, known bool) *N {
+	if total == nil || !known {
+		return nil
 	}
-	if !r.CostKnown {
-		u.Cost = nil
-		return
-	}
-	sum := *u.Cost + r.Cost
-	u.Cost = &sum
+	more += *total
+	return &more
 }

@@ -96,6 +96,10 @@ func agentProblems(g *graph.Graph, root, file string) Problems {
 			out = append(out, Problem{Text: fmt.Sprintf("a cost limit cannot be kept: harness %s of agent %s does not report what it costs", agent.Harness, agent.Name),
 				Fix: "use limits.turns or limits.time, or another harness"})
 		}
+		if g.Limits.Tokens > 0 && info.Silent {
+			out = append(out, Problem{Text: fmt.Sprintf("a token limit cannot be kept: harness %s of agent %s does not report its tokens", agent.Harness, agent.Name),
+				Fix: "use limits.turns or limits.time, or another harness"})
+		}
 		if len(agent.Allow)+len(agent.Deny) > 0 {
 			out = append(out, Problem{Text: fmt.Sprintf("agent %s: harness %s cannot keep tools to a list", agent.Name, agent.Harness),
 				Fix: "take `tools` out; what the agent changes is bounded by `writes` and `protect`"})

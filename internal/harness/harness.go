@@ -141,6 +141,7 @@ type Info struct {
 	Permits     bool // the agent asks for permission, and Turn.Permit answers
 	KeepsTools  bool // Config.Allow and Config.Deny are honoured
 	Effort      bool // Turn.Effort is honoured
+	Silent      bool // replies never tell what they used, so that a token limit cannot be kept
 	Built       bool
 	Program     string // the program that it starts unless argv says otherwise; "" when it has none of its own
 	Install     string // the command that installs Program
@@ -151,7 +152,7 @@ func Table() []Info {
 	return []Info{
 		{Name: "script", Harness: script{}, Built: true, Remembers: true, ReportsCost: true,
 			Summary: "a list of replies with file writes, from the pipeline file"},
-		{Name: "command", Harness: command{}, Built: true,
+		{Name: "command", Harness: command{}, Built: true, Silent: true,
 			Summary: "any program: prompt on stdin, reply on stdout, one process a turn"},
 		{Name: "acp", Summary: "every agent that speaks the Agent Client Protocol"},
 		{Name: "claude", Summary: "Claude Code"},

@@ -461,6 +461,7 @@ func TestFind(t *testing.T) {
 	}
 	for arg, want := range map[string]string{
 		"run_261130_a1b2c3": "run_261130_a1b2c3", "run_261130_a1b": "run_261130_a1b2c3", "261129": "run_261129_ffffff",
+		"ffff": "run_261129_ffffff", "a1b": "run_261130_a1b2c3", "0": "run_261130_000001",
 		"last": "run_261130_000001",
 	} {
 		if got, err := s.Find(arg); err != nil || got != want {
@@ -521,7 +522,7 @@ func TestList(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", when, diff)
 		}
-		if e := list[0]; e.Usage.Turns != 1 || e.Usage.Tokens != 7 || *e.Usage.Cost != 0.5 || e.Ended == nil || e.Request != "add Sub" {
+		if e := list[0]; e.Usage.Turns != 1 || e.Usage.Tokens == nil || *e.Usage.Tokens != 7 || *e.Usage.Cost != 0.5 || e.Ended == nil || e.Request != "add Sub" {
 			t.Errorf("%s: %+v", when, e)
 		}
 		if e := list[4]; e.Reason != "journal" || !strings.Contains(e.Problem, "events.jsonl:1:") {

@@ -153,8 +153,8 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q fits %d runs: %s%s", e.Prefix, len(e.Candidates), strings.Join(shown, ", "), more)
 }
 
-// Find is the id of the run that a person named: an id, a prefix that fits one id only (with or without its
-// "run_"), or "last" for the one that started last. It returns an *AmbiguousError or ErrUnknown.
+// Find is the id of the run that a person named: an id, a beginning that fits one id only (of the whole id, of the
+// id without "run_", or of the part behind the day), or "last" for the one that started last. It returns an *AmbiguousError or ErrUnknown.
 func (s Store) Find(arg string) (string, error) {
 	if arg == "last" {
 		list, err := s.Newest(1)
@@ -175,7 +175,7 @@ func (s Store) Find(arg string) (string, error) {
 		if id == arg {
 			return id, nil
 		}
-		if arg != "" && (strings.HasPrefix(id, arg) || strings.HasPrefix(id, "run_"+arg)) {
+		if arg != "" && (strings.HasPrefix(id, arg) || strings.HasPrefix(id, "run_"+arg) || strings.HasPrefix(id, day(id)+"_"+arg)) {
 			found = append(found, id)
 		}
 	}

@@ -263,8 +263,8 @@ func (t *Trace) cost(b *block) {
 		return
 	}
 	parts := []string{count(t.Usage.Turns, "turn")}
-	if t.Usage.Tokens > 0 || t.Usage.Cost != nil {
-		parts = append(parts, count(t.Usage.Tokens, "token"))
+	if t.Usage.Tokens != nil {
+		parts = append(parts, count(*t.Usage.Tokens, "token"))
 	} else {
 		parts = append(parts, "tokens not reported")
 	}
