@@ -99,18 +99,19 @@ type Event struct {
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`
 	Session   string          `json:"session,omitempty"`
-	File      string          `json:"file,omitempty"`     // beside the log: a prompt, a reply, a log
-	Inputs    []InputDigest   `json:"inputs,omitempty"`   // turn.started
-	Reply     *Reply          `json:"reply,omitempty"`    // turn.ended
-	Result    *CommandResult  `json:"result,omitempty"`   // command.ended, criterion.checked
-	Envelope  json.RawMessage `json:"envelope,omitempty"` // envelope.accepted, with defaults filled in
-	Problems  []string        `json:"problems,omitempty"` // envelope.rejected
-	Changed   []string        `json:"changed,omitempty"`  // boundary.checked: every path that the visit changed and that stays, sorted
-	Unknown   bool            `json:"unknown,omitempty"`  // boundary.checked: nobody could tell what changed
-	Outside   []Violation     `json:"violations,omitempty"`
-	Criterion string          `json:"criterion,omitempty"` // criterion.checked
-	Gate      string          `json:"gate,omitempty"`      // gate.checked
-	Outcome   string          `json:"outcome,omitempty"`   // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified
+	File      string          `json:"file,omitempty"`       // beside the log: a prompt, a reply, a log
+	Inputs    []InputDigest   `json:"inputs,omitempty"`     // turn.started
+	Reply     *Reply          `json:"reply,omitempty"`      // turn.ended
+	Result    *CommandResult  `json:"result,omitempty"`     // command.ended, criterion.checked
+	Envelope  json.RawMessage `json:"envelope,omitempty"`   // envelope.accepted, with defaults filled in
+	Problems  []string        `json:"problems,omitempty"`   // envelope.rejected
+	Changed   []string        `json:"changed,omitempty"`    // boundary.checked: every path that the visit changed and that stays, sorted
+	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
+	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, snapshot.taken
+	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
+	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
+	Gate      string          `json:"gate,omitempty"`       // gate.checked
+	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified
 	Checks    []gates.Check   `json:"checks,omitempty"`
 	Answer    string          `json:"answer,omitempty"` // ask.answered: approve, reject
 	Who       string          `json:"who,omitempty"`

@@ -100,7 +100,7 @@ func (m *machine) requeue(taken []graph.Rule) {
 func (m *machine) queueAgain(again, goOn graph.Set) {
 	var calls []graph.PhaseID
 	for _, p := range m.s.plan.order {
-		if !again.Has(p) {
+		if !again.Has(p) || m.s.phases[p].beyond {
 			continue
 		}
 		ph := m.edit(p)

@@ -1,13 +1,16 @@
 package runner
 
-import "foundry/graph"
+import (
+	"slices"
+
+	"foundry/graph"
+)
 
 // resume goes on with a run. One that was cut off or parked goes on where it was: its outstanding commands
 // are sent again. One that ended without acceptance starts again at the phase that ended it, or at the one
 // that the event names. Counters and budgets stay used.
 func (m *machine) resume(p graph.PhaseID, e Event) {
-	switch m.s.status {
-	case RunKill, RunAccepted:
+	if m.s.status == RunKill || m.s.status == RunAccepted && !m.s.Partial() {
 		m.warn(-1, "a run that is %s cannot be resumed", m.s.status)
 		return
 	}
@@ -30,18 +33,39 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 
 // reopen takes an ended run back into work.
 func (m *machine) reopen(p graph.PhaseID) {
+	beyond := false
 	if p < 0 {
 		if p = m.s.ender; p < 0 {
 			p = m.firstOpen(-1)
 		}
-		if p < 0 {
+		if beyond = p < 0 && m.s.Partial(); p < 0 && !beyond {
 			p = m.lastJudge()
 		}
-		p = m.deepest(p)
 	}
 	m.s.ending, m.s.finishing, m.s.judged = nil, false, false
 	m.s.stage, m.s.criterion = stageWork, 0
-	m.again(p)
+	if beyond {
+		m.queueAgain(m.liftUntil(), nil)
+		return
+	}
+	m.again(m.deepest(p))
+}
+
+// Partial says whether --until has left phases out that a resume may still go on with.
+func (s State) Partial() bool {
+	return slices.ContainsFunc(s.phases, func(ph *phase) bool { return ph.beyond })
+}
+
+// liftUntil lets all phases run that --until left out, and returns them.
+func (m *machine) liftUntil() graph.Set {
+	out := graph.NewSet(len(m.g.Phases))
+	for _, p := range m.s.plan.order {
+		if m.s.phases[p].beyond {
+			m.edit(p).beyond = false
+			out.Add(p)
+		}
+	}
+	return out
 }
 
 // deepest is the phase within a call that failed or was stopped at which to go on: the one that ended it, else the
@@ -77,6 +101,9 @@ func (m *machine) lastJudge() graph.PhaseID {
 // again queues a phase, all that depends on it, and all that the end of the run cut off. The calls around the phase,
 // and those that were cut off, are entered where they were.
 func (m *machine) again(p graph.PhaseID) {
+	if m.s.phases[p].beyond {
+		m.liftUntil() // a person wants more than --until allowed
+	}
 	set, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
 	set.Add(p)
 	set.Union(m.g.Phases[p].After)

@@ -110,6 +110,7 @@ type phase struct {
 	why     string          // of not_run, skipped and blocked
 	entries []graph.PhaseID // of a detour: the phases that routed to it
 	omitted bool            // --from left it out, which nobody holds against what follows
+	beyond  bool            // --until left it out: no jump brings it in, only a person's resume
 	forced  bool            // a jump's target: only what was queued with it is waited for
 	fresh   graph.Set       // what was queued together with it last; nil: everything
 	inbox   []note

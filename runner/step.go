@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"foundry/graph"
 )
@@ -326,6 +327,17 @@ func (m *machine) ready() {
 	}
 }
 
+// Why a phase did not run that whoever started the run left out; what stands behind it is the phase that they named.
+const (
+	beforeFrom = "before --from "
+	afterUntil = "after --until "
+)
+
+// LeftOut says whether a reason of phase.not_run is that --from or --until left the phase out.
+func LeftOut(reason string) bool {
+	return strings.HasPrefix(reason, beforeFrom) || strings.HasPrefix(reason, afterUntil)
+}
+
 // narrow leaves out what lies before --from and after --until.
 func (m *machine) narrow(from, until string) {
 	if id, ok := m.g.Lookup(from); ok && from != "" {
@@ -340,7 +352,7 @@ func (m *machine) narrow(from, until string) {
 				ph := m.edit(p)
 				ph.fresh, ph.forced = fresh, true
 			} else if !m.g.Phases[p].Detour {
-				m.leaveOut(p, "before --from "+from)
+				m.leaveOut(p, beforeFrom+from)
 				m.edit(p).omitted = true
 			}
 		}
@@ -348,7 +360,8 @@ func (m *machine) narrow(from, until string) {
 	if id, ok := m.g.Lookup(until); ok && until != "" {
 		for _, p := range m.s.plan.order {
 			if p != id && m.g.Phases[p].Owner < 0 && !m.g.Phases[id].Before.Has(p) && m.s.phases[p].status == Queued && !m.g.Phases[p].Detour {
-				m.leaveOut(p, "after --until "+until)
+				m.leaveOut(p, afterUntil+until)
+				m.edit(p).beyond = true
 			}
 		}
 	}

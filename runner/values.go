@@ -63,19 +63,19 @@ func valuesIn(g *graph.Graph, s State, owner, p graph.PhaseID, r *result) dsl.Va
 		},
 		AllPass: func() bool { return s.allPass(g, owner) },
 		LastPass: func() bool {
-			last := sinks(g, owner)
+			last := s.sinks(g, owner)
 			return len(last) == 1 && s.phases[last[0]].status == Success
 		},
 	}
 }
 
-// sinks are the phases of a pipeline that nothing but detours depends on.
-func sinks(g *graph.Graph, owner graph.PhaseID) []graph.PhaseID {
+// sinks are the phases of a pipeline that nothing but detours depends on, of those that --from and --until let run.
+func (s State) sinks(g *graph.Graph, owner graph.PhaseID) []graph.PhaseID {
 	var out []graph.PhaseID
 	own := g.BodyOf(owner).Own
 	for _, p := range own {
-		after := func(q graph.PhaseID) bool { return !g.Phases[q].Detour && g.Phases[p].After.Has(q) }
-		if !g.Phases[p].Detour && !slices.ContainsFunc(own, after) {
+		after := func(q graph.PhaseID) bool { return !g.Phases[q].Detour && g.Phases[p].After.Has(q) && !s.leftOut(q) }
+		if !g.Phases[p].Detour && !s.leftOut(p) && !slices.ContainsFunc(own, after) {
 			out = append(out, p)
 		}
 	}
@@ -92,10 +92,13 @@ func approves(r *result) bool {
 	return r.answer == "approve"
 }
 
+// leftOut says whether --from or --until left a phase out: the words that speak of all phases mean the others.
+func (s State) leftOut(p graph.PhaseID) bool { return s.phases[p].omitted || s.phases[p].beyond }
+
 func (s State) allPass(g *graph.Graph, owner graph.PhaseID) bool {
 	for _, p := range g.BodyOf(owner).Own {
 		ph := s.phases[p]
-		if g.Phases[p].Detour && ph.round() == 0 {
+		if g.Phases[p].Detour && ph.round() == 0 || s.leftOut(p) {
 			continue
 		}
 		if ph.status != Success && ph.status != Skipped {

@@ -103,6 +103,7 @@ func (m *machine) runSnapshot(e Event) {
 	switch {
 	case m.s.jumpTree:
 		m.s.tree = e.Tree
+		m.tampered(-1, e)
 		tree := e.Tree
 		if tree == "" {
 			tree = UnknownTree
@@ -113,6 +114,7 @@ func (m *machine) runSnapshot(e Event) {
 		}
 	case m.s.stage == stageAfter && m.s.criterion >= len(m.g.Criteria) && !m.s.judged:
 		m.s.tree, m.s.judged = e.Tree, true
+		m.tampered(-1, e)
 		if m.s.ending != nil {
 			return
 		}
@@ -245,7 +247,7 @@ func (m *machine) budget(limit string) {
 // firstOpen is the earliest phase of a pipeline that has not ended well.
 func (m *machine) firstOpen(owner graph.PhaseID) graph.PhaseID {
 	for _, p := range m.s.plan.order {
-		if st := m.s.phases[p].status; m.owner(p) == owner && st != Success && st != Skipped && !m.g.Phases[p].Detour {
+		if st := m.s.phases[p].status; m.owner(p) == owner && st != Success && st != Skipped && !m.g.Phases[p].Detour && !m.s.leftOut(p) {
 			return p
 		}
 	}

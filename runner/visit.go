@@ -97,13 +97,18 @@ func (m *machine) work(p graph.PhaseID) {
 
 // snapshot is the answer to one that a phase wanted.
 func (m *machine) snapshot(p graph.PhaseID, e Event) {
-	w := &m.edit(p).work
 	m.s.tree = e.Tree
+	left := m.tampered(p, e)
+	w := &m.edit(p).work
 	switch w.step {
 	case stepStart:
 		w.startTree = e.Tree
 		if m.cutOff(p) {
 			m.finishWork(p)
+			return
+		}
+		if left != "" {
+			m.leaveOut(p, left)
 			return
 		}
 		m.work(p)
@@ -128,6 +133,10 @@ func (m *machine) snapshot(p graph.PhaseID, e Event) {
 		w.tree, w.startTree = e.Tree, e.Tree
 		if m.cutOff(p) {
 			m.finishWork(p)
+			return
+		}
+		if left != "" {
+			m.leaveOut(p, left)
 			return
 		}
 		m.move(p, Waiting)

@@ -178,7 +178,9 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	switch {
 	case outline.Merged != nil:
 		return nil, badUsage("%s is merged; there is nothing to go on with", rec.ID())
-	case outline.Status == "accepted", outline.Status == "killed":
+	case outline.Discarded:
+		return nil, badUsage("%s was discarded; there is nothing to go on with", rec.ID())
+	case outline.Status == "accepted" && info.Until == "", outline.Status == "killed":
 		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("`foundry show %s`", rec.ID())
 	}
 	if p, err := s.loadOrBuiltins(); err == nil {
@@ -189,6 +191,9 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	state, missing, err := runner.Replay(g, events)
 	if err != nil {
 		return nil, failure(fmt.Errorf("replay the log of %s: %w", rec.ID(), err))
+	}
+	if outline.Status == "accepted" && !state.Partial() {
+		return nil, badUsage("%s is accepted; it cannot be continued", rec.ID()).hintf("`foundry show %s`", rec.ID())
 	}
 	ready := false
 	for _, e := range events {

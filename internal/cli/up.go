@@ -131,6 +131,7 @@ func (s *session) up(c *cli.Context) error {
 		return s.detach(c, pl)
 	}
 	s.differs(pl, p, info)
+	s.partial(g, info)
 	return s.launch(pl, p, g, info, launching{id: c.String("run-id"), form: outputForm(c), input: s.interactive(c)})
 }
 
@@ -385,6 +386,24 @@ func (s *session) differs(pl *place, p *project, info *runner.RunInfo) {
 	compare(p.relative(), p.name, p.source.Text)
 	for _, path := range p.names.Included() {
 		compare(path, s.display(filepath.Join(p.root, filepath.FromSlash(path))), p.used[path])
+	}
+}
+
+// partial says when a part of a pipeline cannot be accepted, since acceptance names a phase that is left out.
+func (s *session) partial(g *graph.Graph, info *runner.RunInfo) {
+	from, hasFrom := g.Lookup(info.From)
+	until, hasUntil := g.Lookup(info.Until)
+	var named []string
+	for i := range g.Phases {
+		ph := &g.Phases[i]
+		before := hasFrom && ph.ID != from && !ph.Before.Has(from)
+		after := hasUntil && ph.ID != until && !g.Phases[until].Before.Has(ph.ID)
+		if ph.Named && ph.Owner < 0 && !ph.Detour && (before || after) {
+			named = append(named, ph.Name)
+		}
+	}
+	if len(named) > 0 {
+		s.note("foundry: acceptance names %s, which is left out: this part of the pipeline cannot be accepted", few(named))
 	}
 }
 

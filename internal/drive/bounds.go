@@ -13,8 +13,8 @@ import (
 
 // snapshot keeps the workspace as it is. The start of a phase is remembered for its boundary.
 func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	snap, err := d.look(ctx, send)
 	e := d.named(c, runner.SnapshotTaken)
+	snap, err := d.look(ctx, &e, send)
 	if err != nil {
 		send(failed(c, e.Phase, fmt.Errorf("taking a snapshot of the workspace: %w", err)))
 		return
@@ -89,9 +89,7 @@ func (d *driver) boundary(ctx context.Context, c runner.Command, send func(...ru
 	if len(got.Violations) > 0 {
 		e.Kept = got.Before.Ref // what was undone is still in it
 	}
-	for _, v := range got.Violations {
-		e.Outside = append(e.Outside, runner.Violation{Path: v.Path, Change: v.Change, Reason: v.Reason, Undone: v.Undone, Note: v.Note})
-	}
+	e.Outside = violations(got.Violations)
 	d.sayOutside(ctx, c, send)
 	send(e)
 }

@@ -30,11 +30,15 @@ func (d *driver) gates(ctx context.Context, s runner.State, c runner.Command, se
 			// A gate that cannot look has failed: it never shows a pass that it did not see.
 			verdict = gates.Verdict{Outcome: gates.Failed, Checks: []gates.Check{{Item: gate.Spec.Name, Note: err.Error()}}}
 		}
+		touched, ok := look.tidy(gate, send)
+		if !ok {
+			return
+		}
+		if len(touched) > 0 { // what it says was said over files that nobody may write
+			verdict.Outcome, verdict.Checks = gates.Failed, append(verdict.Checks, touched...)
+		}
 		e := d.named(c, runner.GateChecked)
 		e.Gate, e.Outcome, e.Checks = gate.Spec.Name, verdict.Outcome.String(), verdict.Checks
-		if i == len(ph.Gates)-1 && !look.tidy(send) {
-			return // the last word lets the run go on
-		}
 		send(e)
 	}
 }
@@ -48,8 +52,8 @@ type looker struct {
 	state   runner.State
 	changes *[]gates.Change
 	earlier *[]gates.Change
-	ran     []string            // commands of gates
-	before  *workspace.Snapshot // the workspace as they found it
+	ran     bool                // the gate at hand ran a command
+	before  *workspace.Snapshot // the workspace as the gates found it
 }
 
 func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
@@ -74,7 +78,7 @@ func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
 		}
 	}
 	if c := runner.Ended(l.state, l.command.ID.Phase); probe.Run && gate.Command == nil && c != nil {
-		ev.Run = &gates.Run{Exit: c.Exit, Passed: c.Exit == 0, Output: c.Output, Millis: c.Millis, TimedOut: c.Timeout}
+		ev.Run = &gates.Run{Exit: c.Exit, Passed: l.phase.Passes(c.Exit) && c.Signal == "" && !c.Timeout, Output: c.Output, Millis: c.Millis, TimedOut: c.Timeout}
 	}
 	return runner.JudgeGate(l.d.Graph, l.state, l.command.ID.Phase, gate, ev), nil
 }
@@ -143,7 +147,7 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 		}
 		l.before = &end
 	}
-	l.ran = append(l.ran, gate.Command.Script.Label)
+	l.ran = true
 	id := l.command.ID
 	log := fileName(l.phase.Name, id.Visit, fmt.Sprintf(".%d.gate%d.log", id.Attempt, i+1))
 	r, _, err := d.launch(l.ctx, st, gate.Command.Script.Label, log, gate.Command.Timeout)
@@ -153,23 +157,26 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	return &gates.Run{Exit: r.Exit, Passed: passes(gate.Command, r), Output: r.Output, Millis: r.Millis, TimedOut: r.Timeout}, nil
 }
 
-// tidy puts back what the commands of gates changed: what is judged is what the phase left, and nothing that a
-// gate did is held against the phase, or lands with its work. In the checkout nothing is ever put back. It says
-// whether the run can go on.
-func (l *looker) tidy(send func(...runner.Event)) bool {
-	if l.before == nil || !l.d.Tree.Isolated() {
-		return true
+// tidy puts back what the command of a gate changed: what is judged is what the phase left, and nothing that a gate
+// did is held against the phase, or lands with its work. In the checkout nothing is ever put back. touched are the
+// protected paths among it; ok says whether the run can go on.
+func (l *looker) tidy(gate graph.Gate, send func(...runner.Event)) (touched []gates.Check, ok bool) {
+	ran := l.ran
+	l.ran = false
+	if !ran || !l.d.Tree.Isolated() {
+		return nil, true
 	}
 	d := l.d
-	got, err := d.Tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: l.phase.Boundary.Protect, Writes: []glob.Layer{{}}}, false)
+	protected := glob.Boundary{Protect: l.phase.Boundary.Protect}
+	got, err := d.Tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: protected.Protect, Writes: []glob.Layer{{}}}, false)
 	if err != nil {
 		if l.ctx.Err() == nil {
 			send(failed(l.command, l.phase.Name, fmt.Errorf("putting back what the gates of %s changed: %w", l.phase.Name, err)))
 		}
-		return false
+		return nil, false
 	}
 	if len(got.Violations) == 0 {
-		return true
+		return nil, true
 	}
 	d.seen(got.End)
 	e := d.named(l.command, runner.Warned)
@@ -179,11 +186,14 @@ func (l *looker) tidy(send func(...runner.Event)) bool {
 		if !v.Undone {
 			what = "could not be put back"
 		}
+		if why, free := protected.Check(v.Path); !free {
+			touched = append(touched, gates.Check{Item: v.Path, Note: "changed by the command: " + why})
+		}
 	}
 	e.Ref = got.Before.Ref
-	e.Text = fmt.Sprintf("a gate's command (%s) changed %s, which %s", strings.Join(l.ran, "; "), strings.Join(e.Changed, ", "), what)
+	e.Text = fmt.Sprintf("a gate's command (%s) changed %s, which %s", gate.Command.Script.Label, strings.Join(e.Changed, ", "), what)
 	send(e)
-	return true
+	return touched, true
 }
 
 // endOf is the tree after the visit's boundary was checked.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"foundry/gates"
 	"foundry/graph"
 	"foundry/internal/journal"
 	"foundry/internal/workspace"
@@ -61,6 +63,9 @@ func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 		out.Why, out.Hint = "kept: the policy is merge: ask", "foundry merge "+v.Info.ID
 	case v.Info.Base == "":
 		out.Why, out.Hint = "kept: the run did not start from a branch, so there is nothing to merge into", "git merge "+v.Info.Branch
+	case len(leftOut(sc.Record.Events())) > 0:
+		out.Why = "kept: only part of the pipeline ran, without " + strings.Join(leftOut(sc.Record.Events()), ", ") + ", so merge: auto became ask"
+		out.Hint = "foundry resume " + v.Info.ID + " goes on with the rest; foundry merge " + v.Info.ID
 	default:
 		if later := changedAfterVerdict(g, sc.Record.Events()); len(later) > 0 {
 			out.Why = "kept: " + strings.Join(later, ", ") + " changed after the last verdict, so merge: auto became ask"
@@ -198,8 +203,9 @@ func hintOf(err error) string {
 	return ""
 }
 
-// changedAfterVerdict names the phases without declared `writes` that changed something after the newest
-// review, answer or command that acceptance rests on. What agents hand to each other is no part of the work.
+// changedAfterVerdict names the phases without declared `writes` that changed something after the newest verdict: a
+// review, an answer, a gate that looked at files, or a command that acceptance rests on. What agents hand to each
+// other is no part of the work.
 func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 	var later []string
 	for _, e := range events {
@@ -208,15 +214,53 @@ func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 			continue
 		}
 		ph := &g.Phases[id]
-		judge := ph.Kind == graph.Ask || (ph.Kind == graph.AgentWork && ph.Envelope.Approves()) || (ph.Kind == graph.Code && (ph.Named || g.BodyOf(ph.Owner).AcceptsAll))
+		wrote := !ph.Declared && (ph.Kind == graph.AgentWork || ph.Kind == graph.Code)
 		switch {
-		case e.Kind == runner.PhaseEnded && judge:
+		case e.Kind == runner.PhaseEnded && judges(g, ph), e.Kind == runner.GateChecked && judgesTree(ph, e):
 			later = nil
-		case e.Kind == runner.BoundaryChecked && ph.Kind == graph.AgentWork && !ph.Declared && slices.ContainsFunc(e.Changed, isWork):
+		case e.Kind == runner.BoundaryChecked && wrote && slices.ContainsFunc(e.Changed, isWork),
+			e.Kind == runner.Warned && e.Reason == undeclaredWrite:
 			later = append(later, ph.Name)
 		}
 	}
-	return later
+	slices.Sort(later)
+	return slices.Compact(later)
+}
+
+// leftOut names the phases that --from and --until have left out for good.
+func leftOut(events []runner.Event) []string {
+	out := map[string]bool{}
+	for _, e := range events {
+		switch e.Kind {
+		case runner.PhaseNotRun:
+			out[e.Phase] = runner.LeftOut(e.Reason)
+		case runner.PhaseQueued:
+			out[e.Phase] = false
+		}
+	}
+	maps.DeleteFunc(out, func(_ string, left bool) bool { return !left })
+	return slices.Sorted(maps.Keys(out))
+}
+
+// judges says whether the end of a phase is a verdict on the tree.
+func judges(g *graph.Graph, ph *graph.Phase) bool {
+	switch ph.Kind {
+	case graph.Ask:
+		return true
+	case graph.AgentWork:
+		return ph.Envelope.Approves()
+	case graph.Code:
+		return ph.Named || g.BodyOf(ph.Owner).AcceptsAll
+	}
+	return false
+}
+
+// judgesTree says whether the outcome of a gate is a verdict on the tree: it had something to look at, and that was
+// not the report alone.
+func judgesTree(ph *graph.Phase, e runner.Event) bool {
+	return e.Outcome != gates.Empty.String() && slices.ContainsFunc(ph.Gates, func(gate graph.Gate) bool {
+		return gate.Spec.Name == e.Gate && gate.Spec.Kind != gates.VerdictConsistent
+	})
 }
 
 func isWork(path string) bool { return !strings.HasPrefix(path, ".foundry-handoff/") }

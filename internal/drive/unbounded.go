@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"foundry/glob"
@@ -49,8 +50,10 @@ func (d *driver) seen(s workspace.Snapshot) {
 }
 
 // look takes a snapshot and, with it, catches up on programs that ran since the last one without a boundary of
-// their own: what they changed is said, and what nobody may write is put back.
-func (d *driver) look(ctx context.Context, send func(...runner.Event)) (workspace.Snapshot, error) {
+// their own: changes that they did not declare are said, and what nobody may write is put back. That is told to the
+// machine with e, the fact about the snapshot: a command that passed over a file which nobody may write has proved
+// nothing. In the checkout it may have been a person, so there it is only said.
+func (d *driver) look(ctx context.Context, e *runner.Event, send func(...runner.Event)) (workspace.Snapshot, error) {
 	d.snapMu.Lock()
 	last, since := d.last, d.since
 	d.snapMu.Unlock()
@@ -71,8 +74,12 @@ func (d *driver) look(ctx context.Context, send func(...runner.Event)) (workspac
 	}
 	d.seen(got.End)
 	by := since[len(since)-1]
-	for _, v := range got.Violations {
-		send(runner.Event{Kind: runner.Warned, Phase: by.phase, Text: fmt.Sprintf("%q was %s: %s; undone: %t", v.Path, v.Change, v.Reason, v.Undone)})
+	if len(got.Violations) > 0 && d.Tree.Isolated() {
+		e.Kept, e.Outside, e.Suspects = got.Before.Ref, violations(got.Violations), suspects(since)
+	} else {
+		for _, v := range got.Violations {
+			send(runner.Event{Kind: runner.Warned, Phase: by.phase, Text: fmt.Sprintf("%q was %s: %s; undone: %t", v.Path, v.Change, v.Reason, v.Undone)})
+		}
 	}
 	var tracked []string
 	for _, ch := range got.Changes {
@@ -81,9 +88,35 @@ func (d *driver) look(ctx context.Context, send func(...runner.Event)) (workspac
 		}
 	}
 	if len(tracked) > 0 {
-		send(runner.Event{Kind: runner.Warned, Phase: by.phase, Changed: tracked, Text: fmt.Sprintf("undeclared-write: %s changed %s without declaring `writes`", by.name, strings.Join(tracked, ", "))})
+		send(runner.Event{Kind: runner.Warned, Phase: by.phase, Reason: undeclaredWrite, Changed: tracked, Text: fmt.Sprintf("undeclared-write: %s changed %s without declaring `writes`", by.name, strings.Join(tracked, ", "))})
 	}
 	return got.End, nil
+}
+
+// undeclaredWrite is the reason of the warning about tracked files that a command changed.
+const undeclaredWrite = "undeclared-write"
+
+// suspects names what ran: phases by their name, criteria of the run as "criterion NAME".
+func suspects(since []unbounded) []string {
+	var out []string
+	for _, u := range since {
+		name := u.phase
+		if name == "" {
+			name = u.name
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func violations(list []workspace.Violation) []runner.Violation {
+	var out []runner.Violation
+	for _, v := range list {
+		out = append(out, runner.Violation{Path: v.Path, Change: v.Change, Reason: v.Reason, Undone: v.Undone, Note: v.Note})
+	}
+	return out
 }
 
 // recall finds, from the log of an earlier process, the newest snapshot and what ran since. A snapshot that was

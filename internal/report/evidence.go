@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"foundry/gates"
+	"foundry/runner"
 )
 
 // This file draws what the verdict of a run rests on: what was checked and what was not, the terms of acceptance,
@@ -181,6 +182,35 @@ func (t *Trace) acceptance(b *block) {
 		texts = append(texts, s.Term+" is "+firstLine(s.Value))
 	}
 	b.key("accept", Plainly, texts...)
+	if left := t.leftOutBy(); left != "" {
+		b.key("", Yellow, "only part of the pipeline ran: "+left)
+	}
+}
+
+// leftOutBy says what --from and --until left out, "" when nothing.
+func (t *Trace) leftOutBy() string {
+	names := map[string][]string{}
+	var whys []string
+	for _, p := range t.Phases {
+		if p.Status != "not_run" || !runner.LeftOut(p.Why) {
+			continue
+		}
+		if names[p.Why] == nil {
+			whys = append(whys, p.Why)
+		}
+		names[p.Why] = append(names[p.Why], p.Name)
+	}
+	for i, why := range whys {
+		whys[i] = list(names[why], 4) + " " + isOrAre(len(names[why])) + " " + why
+	}
+	return strings.Join(whys, "; ")
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // trouble lists what went on outside the rules: undone changes, changes outside the worktree, processes that

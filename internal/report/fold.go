@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,6 +25,9 @@ func (t *Trace) Add(e *runner.Event) {
 		t.Phases = append(t.Phases, p)
 	}
 	t.addPhase(p, e)
+	if e.Kind == runner.SnapshotTaken {
+		t.tampered(e)
+	}
 	if e.Kind == runner.CriterionDone {
 		t.criterion(e)
 	}
@@ -65,6 +69,8 @@ func (t *Trace) addRun(e *runner.Event) {
 		}
 	case runner.CriterionDone:
 		t.criterion(e)
+	case runner.SnapshotTaken:
+		t.tampered(e)
 	case runner.Warned:
 		t.Warnings = append(t.Warnings, e.Text)
 	case runner.OutsideChanged:
@@ -78,6 +84,22 @@ func (t *Trace) addRun(e *runner.Event) {
 			t.Setup = append(t.Setup, *e.Result)
 			if e.Result.Exit != 0 {
 				t.SetupLog = e.File
+			}
+		}
+	}
+}
+
+// tampered folds what a snapshot found that nobody may write: it stands with each visit that ran meanwhile.
+func (t *Trace) tampered(e *runner.Event) {
+	if len(e.Outside) == 0 {
+		return
+	}
+	for _, name := range e.Suspects {
+		if p := t.byName[name]; p != nil && p.Newest() != nil {
+			p.Newest().Violations = append(p.Newest().Violations, e.Outside...)
+		} else {
+			for _, v := range e.Outside {
+				t.Warnings = append(t.Warnings, fmt.Sprintf("%s: %s was %s: %s", name, flatPath(v.Path), v.Change, v.Reason))
 			}
 		}
 	}

@@ -99,6 +99,8 @@ func (p *Plain) run(e *runner.Event) string {
 		return p.line(e, Red, "budget", "the "+e.Limit+" budget is used up; nothing new starts")
 	case runner.WorldFailed:
 		return p.line(e, Red, "failed", firstLine(e.Text))
+	case runner.SnapshotTaken:
+		return p.violations(e)
 	case runner.WorkspaceEdited:
 		return p.line(e, Yellow, "edited", "somebody changed the workspace; what was judged before is judged again")
 	case runner.SetupRan:
@@ -198,7 +200,7 @@ func (p *Plain) phase(e *runner.Event) string {
 		}
 	case runner.EnvelopeRejected:
 		return p.line(e, Yellow, "report", "not usable: "+first(firstLine(strings.Join(e.Problems, "\n")), e.Reason)+more(len(e.Problems)-1))
-	case runner.BoundaryChecked:
+	case runner.BoundaryChecked, runner.SnapshotTaken:
 		return p.violations(e)
 	case runner.GateChecked:
 		return p.gate(e)
@@ -273,6 +275,9 @@ func (p *Plain) doing(name string) string {
 
 func (p *Plain) violations(e *runner.Event) string {
 	var b strings.Builder
+	if len(e.Suspects) > 0 && len(e.Outside) > 0 {
+		b.WriteString(p.line(e, Red, "protected", "changed while this ran: "+list(e.Suspects, 4)))
+	}
 	for _, v := range e.Outside {
 		if v.Undone {
 			b.WriteString(p.line(e, Yellow, "undone", flatPath(v.Path)+" ("+v.Change+")"))
@@ -319,6 +324,9 @@ func (p *Plain) ended(e *runner.Event) string {
 	}
 	spent := Duration(v.Ended.Sub(v.Started))
 	note := v.note()
+	if v.Answer != "" {
+		note = "" // the line before says what was answered
+	}
 	if e.Status == "fail" {
 		note = first(failNote(v), note)
 	}
