@@ -140,7 +140,7 @@ func (k *checker) unknownPhase(n ast.Node, name string) {
 	switch {
 	case k.place == inPrompt:
 		k.absent = true
-		if slices.Contains(k.scope.Elsewhere, name) {
+		if k.scope.Elsewhere != nil && k.scope.Elsewhere(name) {
 			return
 		}
 		d = k.at(diag.TemplateUnknown, n, `no pipeline has a phase "%s": the text will say "%s"`, name, notAvailable).As(diag.Warning)

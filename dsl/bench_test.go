@@ -19,7 +19,7 @@ func BenchmarkParseRule(b *testing.B) {
 func BenchmarkCompileCond(b *testing.B) {
 	s := scopeOf()
 	for len(s.Phases) < 1000 { // the size of the pipeline is not to matter
-		s.Phases = append(s.Phases, PhaseVar{Name: fmt.Sprintf("p%d", len(s.Phases)), Type: s.Phases[0].Type})
+		s.Phases = append(s.Phases, PhaseVar{Name: fmt.Sprintf("u%04d", len(s.Phases)), Type: s.Phases[0].Type})
 	}
 	for name, text := range map[string]string{"simple": `exit == 2`, "accept": `passed("test") && approved("review")`, "closure": `any(envelope.findings, !.met) && len(changed) < 5`} {
 		f := in(text)

@@ -61,8 +61,8 @@ func scopeOf() *Scope {
 			{"status", status}, {"exit", intT}, {"output", stringT}, {"envelope", envelope},
 			{"changed", paths}, {"score", numberT}, {"free", nil}, {"sizes", &Type{Kind: List, Elem: intT}},
 		},
-		Phases:    []PhaseVar{{"build", phase, false}, {"test", phase, false}, {"review", phase, true}},
-		Elsewhere: []string{"plan"},
+		Phases:    []PhaseVar{{"build", phase, false}, {"review", phase, true}, {"test", phase, false}},
+		Elsewhere: func(phase string) bool { return phase == "plan" },
 	}
 }
 

@@ -4,6 +4,7 @@ package dsl
 
 import (
 	"slices"
+	"strings"
 
 	"foundry/diag"
 )
@@ -63,9 +64,12 @@ type PhaseVar struct {
 // Scope is what the expressions of one place can name. It is only read, and may be shared by any number of
 // expressions and goroutines; compiling builds nothing from it that grows with it.
 type Scope struct {
-	Vars      []Var
-	Phases    []PhaseVar
-	Elsewhere []string // phases that only other pipelines have: in a prompt they are not available, and no error
+	Vars   []Var
+	Phases []PhaseVar // sorted by name
+
+	// Elsewhere says of a phase that is not among Phases whether another pipeline has it: in a prompt it is not
+	// available then, and no error. Nil: none does.
+	Elsewhere func(phase string) bool
 }
 
 func (s *Scope) variable(name string) (*Type, bool) {
@@ -78,12 +82,11 @@ func (s *Scope) variable(name string) (*Type, bool) {
 }
 
 func (s *Scope) phase(id string) *PhaseVar {
-	for i := range s.Phases {
-		if s.Phases[i].Name == id {
-			return &s.Phases[i]
-		}
+	i, ok := slices.BinarySearchFunc(s.Phases, id, func(p PhaseVar, id string) int { return strings.Compare(p.Name, id) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return &s.Phases[i]
 }
 
 func (s *Scope) phaseNames() []string {
@@ -91,7 +94,6 @@ func (s *Scope) phaseNames() []string {
 	for i := range s.Phases {
 		names[i] = s.Phases[i].Name
 	}
-	slices.Sort(names)
 	return names
 }
 

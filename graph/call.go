@@ -110,7 +110,7 @@ func (c *compiler) callPhase(ph *Phase, src *schema.Phase) {
 		c.sayRecursion(append([]link{{c.own, src.Call, to}}, way...))
 		return
 	}
-	callee := c.cat.compiled(to)
+	callee := c.cat.complete(to)
 	c.calls[ph.ID] = callee
 	c.givenParams(src, callee)
 	if c.lacksCommands(src, to) {

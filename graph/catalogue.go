@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"foundry/diag"
 	"foundry/schema"
@@ -43,7 +44,8 @@ type Catalogue struct {
 	pipelines map[*schema.Pipeline]*pipelineDef
 	whole     map[*schema.Pipeline]*compiler // compiled
 	scoped    map[*schema.Pipeline]*compiler // compiled up to their scopes, for Members
-	elsewhere []string                       // every phase name of every pipeline, sorted
+
+	everyPhase func() []string // the names of the phases of all pipelines, sorted
 }
 
 // New makes the catalogue of a user's document and of what ships. Either may be nil.
@@ -59,19 +61,30 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 		whole: map[*schema.Pipeline]*compiler{}, scoped: map[*schema.Pipeline]*compiler{}, homes: map[*diag.Source]string{}, replaced: map[diag.Span]diag.Span{}}
 	c.include()
 	c.named = c.namedTexts()
-	for _, doc := range []*schema.Document{user, builtin} {
+	c.everyPhase = sync.OnceValue(func() []string { return everyPhase(c.user, builtin) })
+	return c
+}
+
+func everyPhase(docs ...*schema.Document) []string {
+	var out []string
+	for _, doc := range docs {
 		for i := range doc.Pipelines {
 			for j := range doc.Pipelines[i].Phases {
-				c.elsewhere = append(c.elsewhere, doc.Pipelines[i].Phases[j].ID.Value)
+				out = append(out, doc.Pipelines[i].Phases[j].ID.Value)
 			}
 			for j := range doc.Pipelines[i].Patch {
-				c.elsewhere = append(c.elsewhere, doc.Pipelines[i].Patch[j].Name.Value)
+				out = append(out, doc.Pipelines[i].Patch[j].Name.Value)
 			}
 		}
 	}
-	slices.Sort(c.elsewhere)
-	c.elsewhere = slices.Compact(c.elsewhere)
-	return c
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// elsewhere says whether a pipeline has a phase of that name.
+func (c *Catalogue) elsewhere(phase string) bool {
+	_, ok := slices.BinarySearch(c.everyPhase(), phase)
+	return ok
 }
 
 // Default is the pipeline that a run without a name means: the one that `default` names, else the only one of

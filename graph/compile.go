@@ -23,7 +23,7 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 		c.unknownPipeline(&list, diag.Span{}, pipeline)
 		return nil, list
 	}
-	comp := c.compiled(p)
+	comp := c.complete(p)
 	var list diag.List
 	c.checkProject(&list)
 	list.Merge(comp.list)
@@ -33,18 +33,26 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 	return comp.g, list
 }
 
-// compiled compiles a pipeline once, however many others call it.
-func (c *Catalogue) compiled(p *schema.Pipeline) *compiler {
+// checked runs the passes that have findings over a pipeline, once.
+func (c *Catalogue) checked(p *schema.Pipeline) *compiler {
 	comp, done := c.whole[p]
 	if !done {
 		comp = c.compiler(p)
 		comp.run()
-		if !comp.list.HasErrors() {
-			comp.g.Bound = comp.bound()
-			comp.fingerprint()
-			comp.inline()
-		}
 		c.whole[p] = comp
+	}
+	return comp
+}
+
+// complete is checked with what a run and a caller need beside, once, however many others call the pipeline. The
+// linter goes without it for pipelines that none calls: nothing here has findings.
+func (c *Catalogue) complete(p *schema.Pipeline) *compiler {
+	comp := c.checked(p)
+	if !comp.complete && !comp.list.HasErrors() {
+		comp.complete = true
+		comp.g.Bound = comp.bound()
+		comp.fingerprint()
+		comp.inline()
 	}
 	return comp
 }
@@ -65,7 +73,7 @@ func (c *Catalogue) Lint() diag.List {
 	list.Merge(c.included)
 	all := newUses()
 	for i := range c.user.Pipelines {
-		comp := c.compiled(&c.user.Pipelines[i])
+		comp := c.checked(&c.user.Pipelines[i])
 		list.Merge(comp.list)
 		all.add(comp.used)
 	}
@@ -91,6 +99,8 @@ type compiler struct {
 	g    *Graph
 	list diag.List
 	used *uses
+
+	complete bool // the bound, the fingerprints and the called phases are there
 
 	src    []*schema.Phase // by PhaseID
 	parsed []parsed        // by RuleID
@@ -166,7 +176,8 @@ func (c *compiler) run() {
 // but no name leads to it.
 func (c *compiler) collect() {
 	n := len(c.p.Phases)
-	c.src = make([]*schema.Phase, 0, n)
+	c.src, c.names = make([]*schema.Phase, 0, n), make([]string, 0, n)
+	c.byName = make(map[string]PhaseID, n)
 	c.g.Phases, c.g.Own = make([]Phase, 0, n), make([]PhaseID, 0, n)
 	for i := range c.p.Phases {
 		src := &c.p.Phases[i]

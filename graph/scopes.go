@@ -11,9 +11,8 @@ import (
 
 // scopes are the scopes of one pipeline.
 type scopes struct {
-	phases    []dsl.PhaseVar
-	elsewhere []string
-	params    *dsl.Type
+	phases []dsl.PhaseVar
+	params *dsl.Type
 
 	when     *dsl.Scope // before a phase: request, params, phases
 	accept   *dsl.Scope
@@ -82,15 +81,11 @@ func (c *compiler) open() {
 		p := &c.g.Params[i]
 		s.params.Fields = append(s.params.Fields, dsl.Field{Name: p.Name, Type: paramType(p.Type, p.Choices, p.ChoicesAt)})
 	}
+	s.phases = make([]dsl.PhaseVar, 0, len(c.names))
 	for _, name := range c.names {
 		ph := &c.g.Phases[c.byName[name]]
 		approves := ph.Kind == Ask || ph.Envelope != nil && ph.Envelope.Approves()
 		s.phases = append(s.phases, dsl.PhaseVar{Name: name, Type: c.result(ph), Approves: approves})
-	}
-	for _, name := range c.cat.elsewhere {
-		if _, own := c.byName[name]; !own {
-			s.elsewhere = append(s.elsewhere, name)
-		}
 	}
 	s.when = c.scope()
 	s.accept = s.when
@@ -101,7 +96,7 @@ func (c *compiler) open() {
 // scope is one of this pipeline that can name the request, the params, the phases and more.
 func (c *compiler) scope(more ...dsl.Var) *dsl.Scope {
 	vars := append([]dsl.Var{{Name: "request", Type: stringType}, {Name: "params", Type: c.scopes.params}}, more...)
-	return &dsl.Scope{Vars: vars, Phases: c.scopes.phases, Elsewhere: c.scopes.elsewhere}
+	return &dsl.Scope{Vars: vars, Phases: c.scopes.phases, Elsewhere: c.cat.elsewhere}
 }
 
 func keyOf(ph *Phase) resultKey {

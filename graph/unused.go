@@ -103,9 +103,13 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 	for _, d := range list.Sorted() {
 		mistyped[d.Rule] = true
 	}
-	lone := c.compiler(&schema.Pipeline{})
-	lone.list = diag.List{}
-	lone.loneScope()
+	var lone *compiler // made for the first that nothing uses
+	alone := func() *compiler {
+		if lone == nil {
+			lone = c.loneCompiler()
+		}
+		return lone
+	}
 	for i := range c.user.Commands {
 		cmd := &c.user.Commands[i]
 		if used.commands[cmd.Name.Value] {
@@ -114,7 +118,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if !shipped.commands[cmd.Name.Value] && !c.isIncluded(cmd.Name.Span()) && !mistyped[diag.UnknownCommand] {
 			list.Report(diag.Unused, cmd.Name.Span(), "no pipeline uses command %q", cmd.Name.Value).Hintf("remove it, or run it in a phase")
 		}
-		lone.inPlace(*cmd)
+		alone().inPlace(*cmd)
 	}
 	for i := range c.user.Gates {
 		gate := &c.user.Gates[i]
@@ -124,7 +128,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if !slices.Contains(builtinGates(), gate.Name.Value) && !c.isIncluded(gate.Name.Span()) && !mistyped[diag.UnknownGate] {
 			list.Report(diag.Unused, gate.Name.Span(), "no phase uses gate %q", gate.Name.Value).Hintf("remove it, or list it under a phase's gates")
 		}
-		lone.loneGate(gate)
+		alone().loneGate(gate)
 	}
 	for i := range c.user.Agents {
 		a := &c.user.Agents[i]
@@ -136,7 +140,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		} else if !c.isIncluded(a.Name.Span()) && !mistyped[diag.UnknownAgent] {
 			list.Report(diag.Unused, a.Name.Span(), "no phase uses agent %q", a.Name.Value).Hintf("remove it, or give it a phase")
 		}
-		lone.agentIndex(a)
+		alone().agentIndex(a)
 	}
 	for i := range c.user.Envelopes {
 		e := &c.user.Envelopes[i]
@@ -146,10 +150,12 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if _, ships := envelope.Builtin(e.Name.Value); !ships && !c.isIncluded(e.Name.Span()) && !mistyped[diag.UnknownEnvelope] {
 			list.Report(diag.Unused, e.Name.Span(), "no agent and no phase uses envelope %q", e.Name.Value).Hintf("remove it, or name it as an agent's envelope")
 		}
-		lone.list.Merge(c.resolveKind(e).list)
+		alone().list.Merge(c.resolveKind(e).list)
 	}
-	lone.agentBodies()
-	list.Merge(lone.list)
+	if lone != nil {
+		lone.agentBodies()
+		list.Merge(lone.list)
+	}
 }
 
 // shippedUses are the commands that builtin pipelines name.
@@ -163,13 +169,19 @@ func (c *Catalogue) shippedUses() *uses {
 	return out
 }
 
-// loneScope lets texts that no pipeline uses name anything that some place has.
+// loneCompiler compiles texts that no pipeline uses: they may name anything that some place has.
+func (c *Catalogue) loneCompiler() *compiler {
+	lone := c.compiler(&schema.Pipeline{})
+	lone.list = diag.List{}
+	lone.loneScope()
+	return lone
+}
+
 func (c *compiler) loneScope() {
 	s := &c.scopes
-	s.elsewhere = c.cat.elsewhere
 	s.params = anyType
 	s.prompt = c.scope(templateNames...)
-	for _, name := range s.elsewhere {
+	for _, name := range c.cat.everyPhase() {
 		s.phases = append(s.phases, dsl.PhaseVar{Name: name, Type: anyType, Approves: true})
 	}
 	s.strict = c.scope(templateNames...)
