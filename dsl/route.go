@@ -54,6 +54,9 @@ func ParseRule(f diag.Fragment) (Rule, diag.List) {
 			Hintf("close it with %c", f.Text[at])
 		return Rule{}, p.diags
 	}
+	if j, ok := plainJump(f.Text); ok {
+		return p.plain(j), p.diags
+	}
 	node, err := grammar().ParseString("", f.Text)
 	if err == nil {
 		return p.rule(node), p.diags
@@ -86,12 +89,7 @@ type ruleParser struct {
 }
 
 func (p *ruleParser) rule(n *ruleNode) Rule {
-	r := Rule{Frag: p.cut(n.Tokens)}
-	for t := Pass; t <= Any; t++ {
-		if t.String() == n.Trigger {
-			r.Trigger = t
-		}
-	}
+	r := Rule{Frag: p.cut(n.Tokens), Trigger: triggerOf(n.Trigger)}
 	if n.When != nil {
 		r.When = p.expression(n.When, "when")
 	}
@@ -114,19 +112,41 @@ func (p *ruleParser) rule(n *ruleNode) Rule {
 }
 
 func (p *ruleParser) jump(n *gotoNode, r *Rule) {
-	at := n.Target.Pos.Offset
-	r.Target = p.frag.Slice(at, at+len(n.Target.Name))
-	if IsReserved(n.Target.Name) {
-		p.reserved(r.Target)
-	}
+	p.target(r, extent{n.Target.Pos.Offset, n.Target.Pos.Offset + len(n.Target.Name)})
 	if n.Retry != nil {
-		r.HasRetry = true
-		r.RetrySpan = p.frag.Span(n.Retry.Pos.Offset, n.Retry.Pos.Offset+len(n.Retry.Text))
-		r.Retry = p.count(n.Retry.Text, r.RetrySpan)
+		p.retry(r, extent{n.Retry.Pos.Offset, n.Retry.Pos.Offset + len(n.Retry.Text)})
 	}
 	if n.With != nil {
 		r.With = p.expression(n.With, "with")
 	}
+}
+
+// plain is the rule of a jump that participle did not have to read.
+func (p *ruleParser) plain(j jumpText) Rule {
+	r := Rule{Trigger: j.trigger, Action: Goto, Frag: p.frag.Slice(j.within.start, j.within.end)}
+	if j.when.end > 0 {
+		r.When = p.frag.Slice(j.when.start, j.when.end)
+	}
+	p.target(&r, j.target)
+	if j.retry.end > 0 {
+		p.retry(&r, j.retry)
+	}
+	if j.with.end > 0 {
+		r.With = p.frag.Slice(j.with.start, j.with.end)
+	}
+	return r
+}
+
+func (p *ruleParser) target(r *Rule, at extent) {
+	r.Target = p.frag.Slice(at.start, at.end)
+	if IsReserved(r.Target.Text) {
+		p.reserved(r.Target)
+	}
+}
+
+func (p *ruleParser) retry(r *Rule, at extent) {
+	r.HasRetry, r.RetrySpan = true, p.frag.Span(at.start, at.end)
+	r.Retry = p.count(at.of(p.frag.Text), r.RetrySpan)
 }
 
 // count reads the number of a retry: plain decimals, at least 1.

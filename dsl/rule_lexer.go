@@ -74,23 +74,30 @@ type ruleLexer struct {
 // Next is the next token that is not dropped. There is one for any text, so it never fails.
 func (l *ruleLexer) Next() (lexer.Token, error) {
 	for l.rest != "" {
-		kind, n := l.match()
-		t := lexer.Token{Type: kind, Value: l.rest[:n], Pos: l.at}
-		l.rest = l.rest[n:]
+		text := l.rest
+		kind, n := l.step()
+		t := lexer.Token{Type: kind, Value: text[:n], Pos: l.at}
 		l.at.Advance(t.Value)
-		switch kind {
-		case dropped:
-			continue
-		case whenToken:
-			l.state = inCond
-		case thenToken:
-			l.state = inRoot
-		case withToken:
-			l.state = inRest
+		if kind != dropped {
+			return t, nil
 		}
-		return t, nil
 	}
 	return lexer.EOFToken(l.at), nil
+}
+
+// step takes what the rest begins with off it, and says how long it is.
+func (l *ruleLexer) step() (kind lexer.TokenType, n int) {
+	kind, n = l.match()
+	l.rest = l.rest[n:]
+	switch kind {
+	case whenToken:
+		l.state = inCond
+	case thenToken:
+		l.state = inRoot
+	case withToken:
+		l.state = inRest
+	}
+	return kind, n
 }
 
 // match says what the rest begins with, and how long it is.
