@@ -5,18 +5,7 @@ package dsl
 // at, what acceptance makes of a term without a value, and what a condition can still become. Each leaf, and
 // any other expression as a whole, is a program of expr.
 
-import (
-	"errors"
-	"strings"
-
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/compiler"
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
-	"github.com/expr-lang/expr/vm"
-
-	"foundry/diag"
-)
+import "github.com/expr-lang/expr/ast"
 
 type branch uint8
 
@@ -42,7 +31,7 @@ type leaf struct {
 	literal Ternary
 	direct  bool // term is asked for by itself
 	read    *read
-	program *vm.Program
+	program *program
 }
 
 // condition makes the skeleton of a condition. It must be given the tree as it was parsed.
@@ -114,31 +103,3 @@ func isStatus(n ast.Node) bool {
 
 // unusable says that there is no point in making programs of what was checked.
 func (k *checker) unusable() bool { return k.absent || k.diags.HasErrors() }
-
-// program runs expr's own checker over a part and compiles it. Our pass knows more than expr's, which runs
-// all the same: what expr would refuse at run time is refused now.
-func (k *checker) program(n ast.Node) *vm.Program {
-	c := configs.Get().(*config)
-	defer configs.Put(c)
-	tree := &parser.Tree{Node: n, Source: file.NewSource(k.src.frag.Text)}
-	if _, err := c.checker.Check(tree, c.conf); err != nil {
-		k.refusedByExpr(err)
-		return nil
-	}
-	p, err := compiler.Compile(tree, c.conf)
-	if err != nil {
-		k.refusedByExpr(err)
-		return nil
-	}
-	return p
-}
-
-func (k *checker) refusedByExpr(err error) {
-	var e *file.Error
-	if !errors.As(err, &e) {
-		reason, _, _ := strings.Cut(err.Error(), "\n")
-		k.diags.Report(diag.ExprType, k.src.whole(), "the expression cannot be compiled: %s", reason)
-		return
-	}
-	k.diags.Report(diag.ExprType, k.src.span(e.Location), "%s", e.Message)
-}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/vm"
 
 	"foundry/diag"
 )
@@ -22,9 +21,9 @@ type Cond struct {
 	values []*read // beside reads
 	terms  []Term
 
-	logic   *logic      // of a condition
-	program *vm.Program // of anything else
-	single  *read       // instead of a program, when the expression is nothing but a read
+	logic   *logic   // of a condition
+	program *program // of anything else
+	single  *read    // instead of a program, when the expression is nothing but a read
 }
 
 // Read is one value that an expression reads. Phase is "" for a name of the place where the expression
@@ -194,7 +193,7 @@ func (c *Cond) Eval(v Values) Outcome {
 	case c.single != nil:
 		o.Value, o.Err = f.read(c.single)
 	case c.program != nil:
-		o.Value, o.Err = f.run(c.program, c.text)
+		o.Value, o.Err = f.run(c.program.machine(), c.text)
 	default: // it names a phase that this pipeline lacks
 		o.Err = &NoValueError{Term: c.text}
 	}

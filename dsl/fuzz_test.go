@@ -69,6 +69,7 @@ func FuzzCond(f *testing.F) {
 					t.Fatalf("%q: a read at %v", text, r.Span)
 				}
 			}
+			c.machines()
 			o := c.Eval(valuesOf())
 			if o.Err == nil {
 				Text(o.Value)

@@ -109,7 +109,7 @@ func (l *leaf) eval(f *frame) (bool, error) {
 	if l.read != nil {
 		value, err = f.read(l.read)
 	} else {
-		value, err = f.run(l.program, l.text)
+		value, err = f.run(l.program.machine(), l.text)
 	}
 	if err != nil {
 		return false, err

@@ -93,6 +93,10 @@ func (s *source) parse(found *diag.List) ast.Node {
 		found.Report(diag.ExprSyntax, s.whole(), "the expression is not valid UTF-8")
 		return nil
 	}
+	if tree, tokens := plainExpression(s.frag.Text); tree != nil {
+		s.tokens = tokens
+		return tree
+	}
 	var err error
 	if s.tokens, err = lexer.Lex(file.NewSource(s.frag.Text)); err != nil {
 		s.syntax(err, found)
