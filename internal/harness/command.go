@@ -38,7 +38,7 @@ func (s *commandSession) Turn(ctx context.Context, t Turn, activity func(Activit
 	if input == nil {
 		input = []byte{}
 	}
-	res, r := run(ctx, process.Spec{Argv: s.c.Argv, Stdin: input, Capture: replyLimit}, s.c, t, activity)
+	res, r := run(ctx, process.Spec{Argv: s.c.Argv, Stdin: input, Capture: replyLimit}, s.c, t, activity, nil)
 	if r.Stop != 0 {
 		if r.Stop == Failed && res.Reason != process.NotStarted {
 			r.Error = evidence(fmt.Sprintf("agent %q (%s) failed: %s", s.c.Agent, s.c.Argv[0], r.Error), res.Stderr)

@@ -8,13 +8,14 @@ import (
 )
 
 // environment is what an agent's process is started with: the variables of the turn without those that would
-// lead its git astray or make it think that it runs inside another agent, then FOUNDRY_*, then the agent's own.
-func environment(c Config, t Turn) []string {
+// lead its git astray or make it think that it runs inside another agent, then what its kind of agent needs, then
+// FOUNDRY_*, then the agent's own.
+func environment(c Config, t Turn, preset []string) []string {
 	base := t.Env
 	if base == nil {
 		base = os.Environ()
 	}
-	return process.Environ(base, []string{
+	return process.Environ(base, preset, []string{
 		"FOUNDRY_RUN_ID=" + c.RunID,
 		"FOUNDRY_PHASE=" + t.Phase,
 		"FOUNDRY_AGENT=" + c.Agent,

@@ -1,8 +1,11 @@
 package harness
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -140,20 +143,146 @@ func TestStallClockStartsAnewWithEachSignOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		expired := make(chan time.Duration, 1)
 		begin := time.Now()
-		s := watch(5*time.Minute, func() { expired <- time.Since(begin) })
+		w := newWatch(Turn{Stall: 5 * time.Minute}, nil, func(cause error) {
+			if cause != errStalled {
+				t.Errorf("expired by %v", cause)
+			}
+			expired <- time.Since(begin)
+		})
 		for range 10 {
 			time.Sleep(4 * time.Minute) // of the test's own clock
-			s.seen()
+			w.heard()
 		}
-		if got := <-expired; got != 45*time.Minute {
-			t.Errorf("expired after %s", got)
+		w.called(Tool{ID: "1", Name: "Bash"}, "go test")
+		w.called(Tool{ID: "1", Name: "Bash", Command: "go test"}, "go test") // told of again
+		time.Sleep(time.Hour)
+		w.result("1", "ok", false)
+		w.result("1", "ok", false)
+		if got, want := <-expired, 40*time.Minute+time.Hour+5*time.Minute; got != want {
+			t.Errorf("expired after %s, want %s", got, want)
 		}
-		s.stop()
-		none := watch(0, func() { t.Error("no limit has expired") })
-		none.seen()
+		w.stop()
+		none := newWatch(Turn{}, nil, func(error) { t.Error("no limit has expired") })
+		none.heard()
 		time.Sleep(time.Hour)
 		none.stop()
 	})
+}
+
+func TestClocksStandStillForAPerson(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var causes []error
+		begin := time.Now()
+		turn := Turn{Timeout: 10 * time.Minute, Stall: 5 * time.Minute, Permit: func(context.Context, Request) Decision {
+			time.Sleep(24 * time.Hour)
+			return Decision{Allow: true}
+		}}
+		var seen []Activity
+		w := newWatch(turn, func(a Activity) { seen = append(seen, a) }, func(cause error) { causes = append(causes, cause) })
+		time.Sleep(3 * time.Minute)
+		if d := w.permit(t.Context(), Request{Title: "run it"}); !d.Allow {
+			t.Error("the answer was lost")
+		}
+		time.Sleep(4 * time.Minute)
+		w.heard()
+		if len(causes) > 0 {
+			t.Errorf("expired after %s: %v", time.Since(begin), causes)
+		}
+		time.Sleep(3*time.Minute + time.Second)
+		synctest.Wait()
+		if len(causes) != 1 || causes[0] != errTimedOut {
+			t.Errorf("after ten minutes at work: %v", causes)
+		}
+		w.stop()
+		w.said("too late")
+		if len(seen) != 1 || seen[0].Kind != AskedPermission || seen[0].Failed {
+			t.Errorf("seen %+v", seen)
+		}
+	})
+}
+
+func TestSplitter(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 2, 3, 7, 1000} {
+		var got []string
+		s := splitter{limit: 20, line: func(l []byte) { got = append(got, string(l)) }}
+		text := "one\n\n{\"a\": \"\u2028\"}\r\nlast"
+		for i := 0; i < len(text); i += size {
+			s.write([]byte(text[i:min(i+size, len(text))]))
+		}
+		s.flush()
+		if want := []string{"one", "{\"a\": \"\u2028\"}\r", "last"}; !slices.Equal(got, want) || s.long != nil {
+			t.Errorf("in pieces of %d: %q, %v", size, got, s.long)
+		}
+		s.write([]byte(strings.Repeat("x", 20) + "\n"))
+		s.write([]byte(strings.Repeat("x", 21) + "\nafter\n"))
+		s.flush()
+		if len(got) != 4 || s.long == nil || !strings.Contains(s.long.Error(), "limit of a message") {
+			t.Errorf("a long line: %q, %v", got, s.long)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		"":                           nil,
+		"Welcome to agent 1.0":       nil,
+		`{"a":1}`:                    {`{"a":1}`},
+		" {\"a\":1}\r":               {`{"a":1}`},
+		`{"a":1}{"b":{"c":"}{"}}`:    {`{"a":1}`, `{"b":{"c":"}{"}}`},
+		`loading... {"a":1} done`:    {`{"a":1}`},
+		"\x1b[32m{\"a\":1}\x1b[0m":   {`{"a":1}`},
+		`{oops {"a":1}`:              {`{"a":1}`},
+		`{"cut":"of {"a":1}`:         {`{"a":1}`},
+		"\ufeff{\"a\":1}":            {`{"a":1}`},
+		`[{"a":1}]`:                  {`{"a":1}`},
+		strings.Repeat("{", 1<<20):   nil,
+		"{\"a\":\"\\u001b[31mred\"}": {"{\"a\":\"\\u001b[31mred\"}"},
+	} {
+		var got []string
+		for _, m := range messages([]byte(in)) {
+			got = append(got, string(m))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("messages(%.40q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzMessages(f *testing.F) {
+	f.Add([]byte(`{"a":1}{"b":2}`))
+	f.Add([]byte("banner {\"a\":\"\x1b[31m\"} {"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		for _, m := range messages(line) {
+			if !json.Valid(m) || m[0] != '{' {
+				t.Fatalf("%q is no object", m)
+			}
+		}
+	})
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	n := func(i int) *int { return &i }
+	if _, known := (Usage{}).Tokens(); known {
+		t.Error("nothing told is known")
+	}
+	a := Usage{Input: n(10), Output: n(2)}
+	b := Usage{Input: n(15), Output: n(2), CacheRead: n(4)}
+	if sum := a.add(b); *sum.Input != 25 || *sum.Output != 4 || *sum.CacheRead != 4 || sum.Cost != nil {
+		t.Errorf("the sum is %+v", sum)
+	}
+	if d := b.since(a); *d.Input != 5 || *d.Output != 0 || *d.CacheRead != 4 || d.CacheWrite != nil {
+		t.Errorf("the difference is %+v", d)
+	}
+	if d := a.since(b); *d.Input != 10 {
+		t.Errorf("a total that fell counts %d", *d.Input)
+	}
+	if total, known := b.Tokens(); !known || total != 17 {
+		t.Errorf("tokens %d, %v", total, known)
+	}
 }
 
 func TestCleanText(t *testing.T) {

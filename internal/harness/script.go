@@ -79,7 +79,7 @@ func (s *scriptSession) turn(ctx context.Context, t Turn, activity func(Activity
 			activity(Activity{Kind: CalledTool, Text: "run " + entry.Run, Tool: Tool{Name: "run", Kind: Execute, Command: entry.Run}})
 		}
 		var res process.Result
-		res, r = run(ctx, process.Spec{Shell: entry.Run}, s.c, t, activity)
+		res, r = run(ctx, process.Spec{Shell: entry.Run}, s.c, t, activity, nil)
 		if r.Stop == Failed {
 			r.Error = evidence(fmt.Sprintf("entry %d of the script of agent %q: %q failed: %s", s.next, s.c.Agent, entry.Run, r.Error), res.Tail)
 		}

@@ -2,11 +2,9 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"foundry/internal/process"
@@ -21,49 +19,38 @@ const replyLimit = 64 << 20
 // stderrShown is how many lines of an agent's stderr are evidence for a failure.
 const stderrShown = 20
 
-// errStalled is the cause of a turn that was ended since nothing was seen of the agent.
-var errStalled = errors.New("stalled")
-
 // run starts a program for a turn and waits for its end. It fills in where the program runs and what ends it; spec
-// says what runs. The reply is complete unless the program ended well, which is the caller's to judge: then Stop
-// is 0.
-func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func(Activity)) (process.Result, Reply) {
-	for _, dir := range []string{t.SessionDir, t.HandoffDir} {
-		if dir == "" {
-			continue
-		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return process.Result{Exit: -1}, failed("make a directory for agent %q: %v", c.Agent, err)
-		}
+// says what runs, and hear, which may be nil, gets what it prints, piece by piece, with an empty piece at the end of a
+// stream. The reply is complete unless the program ended well, which is the caller's to judge: then Stop is 0.
+func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func(Activity), hear func(*watch, process.Stream, []byte)) (process.Result, Reply) {
+	if err := makeDirs(c, t); err != nil {
+		return process.Result{Exit: -1}, failed("%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	alive := watch(t.Stall, func() { cancel(errStalled) })
-	defer alive.stop()
-
-	spec.Dir, spec.Env = t.Dir, environment(c, t)
-	spec.LogPath, spec.LogLimit = t.LogPath, t.LogLimit
-	spec.Timeout, spec.Kill, spec.Guard = t.Timeout, t.Kill, t.Guard
-	spec.Observe = func(_ process.Stream, piece []byte) {
-		alive.seen()
-		if activity != nil {
-			activity(Activity{Kind: PrintedOutput, Text: cleanText(string(piece))})
+	w := newWatch(t, activity, cancel)
+	defer w.stop()
+	if hear == nil {
+		hear = func(w *watch, _ process.Stream, piece []byte) {
+			if len(piece) > 0 {
+				w.printed(cleanText(string(piece)))
+			}
 		}
 	}
-	res := process.Run(ctx, spec)
-	r := Reply{Left: res.Left, Notes: res.Notes}
-	if res.LogErr != nil {
-		r.Notes = append(r.Notes, "the log is incomplete: "+res.LogErr.Error())
+	spec.Dir, spec.Env = t.Dir, environment(c, t, spec.Env)
+	spec.LogPath, spec.LogLimit = t.LogPath, t.LogLimit
+	spec.Kill, spec.Guard = t.Kill, t.Guard
+	spec.Observe = func(s process.Stream, piece []byte) {
+		w.heard()
+		hear(w, s, piece)
 	}
+	res := process.Run(ctx, spec)
+	var r Reply
 	switch {
 	case res.Reason == process.NotStarted:
 		r.Stop, r.Error = Failed, res.Err.Error()
-	case res.Reason == process.TimedOut:
-		r.Stop, r.Error = TimedOut, fmt.Sprintf("the turn did not end within %s (turn_timeout)", t.Timeout)
-	case res.Reason == process.Cancelled && errors.Is(context.Cause(ctx), errStalled):
-		r.Stop, r.Error = TimedOut, fmt.Sprintf("nothing was heard of the agent for %s (stall_timeout)", t.Stall)
-	case res.Reason == process.Cancelled:
-		r.Stop, r.Error = Cancelled, "the turn was stopped"
+	case res.Reason == process.Cancelled || res.Reason == process.TimedOut:
+		r = w.stopped(context.Cause(ctx))
 	case res.Reason == process.Signalled:
 		r.Stop, r.Error = Failed, "it was ended by a signal ("+res.Signal+")"
 	case res.Exit != 0:
@@ -71,7 +58,25 @@ func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func
 	case res.StdoutCut > 0:
 		r.Stop, r.Error = Failed, fmt.Sprintf("it printed more than %d MiB, which is the limit of a reply", replyLimit>>20)
 	}
+	w.account(&r)
+	r.Left, r.Notes = res.Left, res.Notes
+	if res.LogErr != nil {
+		r.Notes = append(r.Notes, "the log is incomplete: "+res.LogErr.Error())
+	}
 	return res, r
+}
+
+// makeDirs makes the directories that an agent is told of.
+func makeDirs(c Config, t Turn) error {
+	for _, dir := range []string{t.SessionDir, t.HandoffDir} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make a directory for agent %q: %w", c.Agent, err)
+		}
+	}
+	return nil
 }
 
 // evidence adds the end of a failed program's error output to what is said of the failure.
@@ -88,33 +93,6 @@ func evidence(sentence, output string) string {
 
 func failed(format string, args ...any) Reply {
 	return Reply{Stop: Failed, Error: fmt.Sprintf(format, args...)}
-}
-
-// stall is the clock that runs while nothing is seen of an agent.
-type stall struct {
-	limit time.Duration
-	timer *time.Timer // nil: no limit
-}
-
-// watch calls expired once, in a goroutine of its own, when limit passes between two calls of seen.
-func watch(limit time.Duration, expired func()) *stall {
-	s := &stall{limit: limit}
-	if limit > 0 {
-		s.timer = time.AfterFunc(limit, expired)
-	}
-	return s
-}
-
-func (s *stall) seen() {
-	if s.timer != nil {
-		s.timer.Reset(s.limit)
-	}
-}
-
-func (s *stall) stop() {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 }
 
 // cleanText takes out of a text what an agent's terminal habits put there: a byte order mark at its start and

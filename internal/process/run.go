@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -204,7 +205,7 @@ func (r *running) try(path string, argv []string) (err error) {
 		return ours, their, nil
 	}
 	var in, out, errs *os.File
-	if s.Stdin != nil {
+	if s.Stdin != nil || s.Feed != nil {
 		ours, their, err := pipe(true)
 		if err != nil {
 			return err
@@ -244,8 +245,12 @@ func (r *running) try(path string, argv []string) (err error) {
 		close(r.exited)
 	}()
 	if in != nil {
-		go func() { // ends when the program reads no more, at the latest when drain closes the pipe
-			in.Write(s.Stdin)
+		var feed io.Reader = bytes.NewReader(s.Stdin)
+		if s.Feed != nil {
+			feed = s.Feed
+		}
+		go func() { // ends with the feed or when the program reads no more, at the latest when drain closes the pipe
+			io.Copy(in, feed)
 			in.Close()
 		}()
 	}
@@ -282,6 +287,7 @@ func (r *running) read(s Stream, f *os.File) {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 					r.sink.failed(fmt.Errorf("read the output: %w", err))
 				}
+				r.sink.ended(s)
 				return
 			}
 		}

@@ -254,19 +254,41 @@ func TestStreams(t *testing.T) {
 	if got, _ := os.ReadFile(log); string(got) != want || r.Tail != want {
 		t.Errorf("log %q, tail %q", got, r.Tail)
 	}
-	var pieces int
+	var pieces, ends int
 	r = run(t, Spec{Shell: "echo out; echo err >&2", Capture: 100, Observe: func(s Stream, p []byte) {
-		if s != Stdout && s != Stderr || len(p) == 0 {
+		if s != Stdout && s != Stderr {
 			t.Errorf("observed %d %q", s, p)
+		}
+		if len(p) == 0 {
+			ends++
+			return
 		}
 		pieces++
 	}})
-	if string(r.Stdout) != "out\n" || r.Stderr != "err\n" || pieces < 2 {
-		t.Errorf("stdout %q, stderr %q, %d pieces", r.Stdout, r.Stderr, pieces)
+	if string(r.Stdout) != "out\n" || r.Stderr != "err\n" || pieces < 2 || ends != 2 {
+		t.Errorf("stdout %q, stderr %q, %d pieces, %d ends", r.Stdout, r.Stderr, pieces, ends)
 	}
 	r = run(t, Spec{Shell: "echo 0123456789; echo abc", Capture: 4})
 	if string(r.Stdout) != "abc\n" || r.StdoutCut != 11 {
 		t.Errorf("capped: %q, cut %d", r.Stdout, r.StdoutCut)
+	}
+}
+
+func TestFeed(t *testing.T) {
+	t.Parallel()
+	pr, pw := io.Pipe()
+	go io.WriteString(pw, "one\n")
+	r := run(t, Spec{Shell: "while read line; do echo \"got $line\"; done", Capture: 100, Feed: pr, Observe: func(s Stream, p []byte) {
+		switch string(p) {
+		case "got one\n": // only now is there a second line
+			go func() {
+				io.WriteString(pw, "two\n")
+				pw.Close()
+			}()
+		}
+	}})
+	if string(r.Stdout) != "got one\ngot two\n" || !r.OK() {
+		t.Errorf("%q, %v", r.Stdout, r.Reason)
 	}
 }
 

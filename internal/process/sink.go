@@ -68,6 +68,15 @@ func (k *sink) take(s Stream, p []byte) {
 	}
 }
 
+// ended is called by a reader whose stream has ended.
+func (k *sink) ended(s Stream) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.observe != nil && !k.closed {
+		k.observe(s, nil)
+	}
+}
+
 func (k *sink) toLog(p []byte) {
 	if k.log == nil {
 		return

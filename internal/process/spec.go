@@ -25,6 +25,9 @@ type Spec struct {
 	Env []string
 	// Stdin is what the program reads; nil is an empty input (the null device).
 	Stdin []byte
+	// Feed is read until its end for a program that is talked to while it runs; Stdin is not set then. The
+	// caller ends it at the latest when Run has returned.
+	Feed io.Reader
 
 	// LogPath names a file that gets both streams in arrival order, appended; Log is used instead when it is
 	// set. LogLimit caps what Run writes there, in bytes; 0 is no cap. Past the cap the last bytes are still
@@ -43,8 +46,8 @@ type Spec struct {
 	// Result.Stderr. The streams then have a pipe each, and their order in log and tail is only nearly that
 	// of arrival.
 	Capture int64
-	// Observe is called with each piece of output, from one goroutine at a time; it must not keep the slice
-	// and must not block.
+	// Observe is called with each piece of output, and with an empty piece when a stream has ended, from one
+	// goroutine at a time; it must not keep the slice and must not block.
 	Observe func(s Stream, piece []byte)
 
 	// Guard, when it is set, knows the program's group while it runs, and ends it should Foundry die.
