@@ -14,7 +14,7 @@ import (
 // exit code alone is never believed to be more than it says, and what is left behind is named.
 
 // replyLimit is how many bytes of a reply are read. A longer one is an error that says so, never cut silently.
-const replyLimit = 64 << 20
+const replyLimit = 16 << 20
 
 // stderrShown is how many lines of an agent's stderr are evidence for a failure.
 const stderrShown = 20

@@ -268,18 +268,29 @@ func (r *running) try(path string, argv []string) (err error) {
 	return nil
 }
 
+// piece is how much output is read at once, in bytes, and muchOutput how much makes a program a loud one.
+const (
+	piece      = 256 << 10
+	muchOutput = 1 << 20
+)
+
 // pieces are what output is read into. One for each program would keep the garbage collector busy.
-var pieces = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
 // read takes a stream until its end, or until drain closes the pipe.
 func (r *running) read(s Stream, f *os.File) {
 	r.readers.Add(1)
 	go func() {
 		defer r.readers.Done()
-		buf := pieces.Get().(*[64 << 10]byte)
+		buf := pieces.Get().(*[piece]byte)
 		defer pieces.Put(buf)
+		seen, wide := 0, false
 		for {
 			n, err := f.Read(buf[:])
+			if seen += n; seen >= muchOutput && !wide {
+				wide = true
+				widen(f)
+			}
 			if n > 0 {
 				r.sink.take(s, buf[:n])
 			}

@@ -20,6 +20,10 @@ import (
 
 // child is what the test binary does when it plays Foundry in a process of its own.
 func child(what string) {
+	if what == "loud" {
+		loud(Environ(os.Environ()))
+		return
+	}
 	self, _ := os.Executable()
 	g := &Guard{Token: "run_test_guard"}
 	if err := g.Start(self); err != nil {
@@ -292,6 +296,74 @@ func TestFeed(t *testing.T) {
 	}
 }
 
+// TestMemoryIsBounded has a process of its own run programs that print far more than it may ever hold.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	if !canList {
+		t.Skip("needs /proc to see the memory of a process")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Dir = t.TempDir()
+	c.Env = append(os.Environ(), "PROCESS_TEST_CHILD=loud", "GOGC=100", "GOMEMLIMIT=off")
+	said, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	var peak int
+	if _, err := fmt.Sscanf(string(said), "peak %d kB", &peak); err != nil {
+		t.Fatalf("it said %q", said)
+	}
+	if peak > 60<<10 {
+		t.Errorf("it held up to %d MB", peak>>10)
+	}
+}
+
+// loud runs programs that print 64 MB each and says the most memory that this process ever had.
+func loud(env []string) {
+	const size = 64 << 20
+	line := strings.Repeat("ok  \tfoundry/internal/process\t0.012s\n", 1<<13)
+	for name, unit := range map[string]string{
+		"lines":    line,
+		"solid":    strings.Repeat("x", 1<<16),
+		"frames":   strings.Repeat("\rfetch 200000/200000 [####]", 1<<12),
+		"binary":   string(bytes.Repeat([]byte{0, 1, 0xff, 0xfe}, 1<<14)),
+		"captured": line,
+	} {
+		f, err := os.Create(name)
+		for n := 0; n < size && err == nil; n += len(unit) {
+			_, err = f.WriteString(unit)
+		}
+		if err == nil {
+			_, err = f.WriteString("\nthe end\n")
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			fmt.Println("error", err)
+			return
+		}
+		s := Spec{Argv: []string{"cat", name}, Env: env, LogPath: name + ".log", LogLimit: 1 << 20}
+		if name == "captured" {
+			s.Capture = 8 << 20
+		}
+		r := Run(context.Background(), s)
+		if !r.OK() || r.Bytes < size || !strings.HasSuffix(r.Tail, "\nthe end\n") || name == "captured" && len(r.Stdout) != 8<<20 {
+			fmt.Printf("%s: %s, %d bytes, the tail ends in %q\n", name, r.Reason, r.Bytes, r.Tail[max(0, len(r.Tail)-20):])
+			return
+		}
+		os.Remove(name)
+	}
+	status := string(slurp("/proc/self/status", nil))
+	_, peak, _ := strings.Cut(status, "VmHWM:")
+	peak, _, _ = strings.Cut(strings.TrimSpace(peak), "\n")
+	fmt.Println("peak", peak)
+}
+
 func TestLogCap(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -306,6 +378,9 @@ func TestLogCap(t *testing.T) {
 	}
 	if want := fmt.Sprintf("[foundry: cut here: %d bytes dropped]", r.Bytes-2000); !strings.Contains(text, want) {
 		t.Errorf("no %q in the log", want)
+	}
+	if note := strings.Join(r.Notes, " "); !strings.Contains(note, "dropped") || len(r.Tail) < TailSize/2 || !strings.HasSuffix(r.Tail, "the end\n") {
+		t.Errorf("notes %q, a tail of %d bytes", note, len(r.Tail))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -137,6 +138,9 @@ func (k *sink) result(r *Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r.Bytes, r.LogErr = k.total, k.logErr
+	if k.after != nil && k.after.dropped() > 0 && k.logErr == nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("the log has the first and the last bytes of the output; %d of %d between them were dropped", k.after.dropped(), k.total))
+	}
 	if k.tail != nil {
 		r.Tail = k.tail.Text()
 		nuls, invalid := k.tail.Binary()
@@ -153,32 +157,45 @@ func (k *sink) result(r *Result) {
 	}
 }
 
-// A ring keeps the last bytes that were written to it, exactly.
+// A ring keeps the last bytes that were written to it, exactly, in no more memory than these take.
 type ring struct {
-	buf   []byte
-	size  int64
+	buf   []byte // grows up to size, then is written over from at
+	at    int
+	size  int
 	total int64
 }
 
-func newRing(n int64) *ring { return &ring{size: n} }
+func newRing(n int64) *ring { return &ring{size: int(n)} }
 
 func (r *ring) write(p []byte) {
 	r.total += int64(len(p))
-	if int64(len(p)) >= r.size {
-		r.buf = append(r.buf[:0], p[int64(len(p))-r.size:]...)
-		return
+	if over := len(p) - r.size; over > 0 {
+		p = p[over:]
 	}
-	r.buf = append(r.buf, p...)
-	if int64(len(r.buf)) > 2*r.size {
-		r.buf = append(r.buf[:0], r.buf[int64(len(r.buf))-r.size:]...)
+	if free := r.size - len(r.buf); free > 0 {
+		n := min(free, len(p))
+		if need := len(r.buf) + n; need > cap(r.buf) {
+			r.buf = append(make([]byte, 0, min(r.size, max(need, 2*cap(r.buf)))), r.buf...)
+		}
+		r.buf = append(r.buf, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(r.buf[r.at:], p)
+		p = p[n:]
+		r.at = (r.at + n) % r.size
 	}
 }
 
+// bytes returns what was kept, in order. The slice is good until the next write.
 func (r *ring) bytes() []byte {
-	if int64(len(r.buf)) > r.size {
-		return r.buf[int64(len(r.buf))-r.size:]
+	if r.at > 0 {
+		slices.Reverse(r.buf[:r.at])
+		slices.Reverse(r.buf[r.at:])
+		slices.Reverse(r.buf)
+		r.at = 0
 	}
 	return r.buf
 }
 
-func (r *ring) dropped() int64 { return r.total - int64(len(r.bytes())) }
+func (r *ring) dropped() int64 { return r.total - int64(len(r.buf)) }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,8 +15,14 @@ import (
 // differs from the bytes as follows: escape sequences are gone; a line that was written over with carriage
 // returns has what was written last; bytes that are no UTF-8 are U+FFFD; other control characters stand as
 // \xNN.
+//
+// Most of a long output is never cleaned: what was written waits, and when much has come together, only the end
+// of it is looked at, from a line's beginning that is far enough back. So the cost of a log of gigabytes is that of
+// copying it.
 type Tail struct {
+	raw     []byte // what was written and not cleaned yet; at most waiting times the size
 	buf     []byte // cleaned text; trimmed to size when it has grown to twice of it
+	spare   []byte // of an earlier buf, to be used again
 	size    int
 	cut     bool // something was dropped from the front of buf
 	line    int  // where in buf the current line begins
@@ -25,7 +32,11 @@ type Tail struct {
 	total   int64
 	nuls    int64
 	invalid int64
+	broken  []byte // the beginning of a rune, for counting
 }
+
+// waiting is how many times the size of a tail comes together before it is cleaned.
+const waiting = 16
 
 // scan is where in an escape sequence the last piece ended.
 type scan uint8
@@ -46,9 +57,45 @@ func NewTail(n int) *Tail { return &Tail{size: n} }
 func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
 	t.total += int64(n)
+	t.count(p)
+	for len(p) > 0 {
+		k := min(len(p), waiting*t.size-len(t.raw))
+		t.raw = append(t.raw, p[:k]...)
+		p = p[k:]
+		if len(t.raw) >= waiting*t.size {
+			t.settle()
+		}
+	}
+	return n, nil
+}
+
+// settle cleans what waits, or as much of its end as fills the tail: whatever came before a line break has no
+// effect on how the text after it reads.
+func (t *Tail) settle() {
+	for back := 2 * t.size; back < len(t.raw); back *= 2 {
+		from := bytes.IndexByte(t.raw[len(t.raw)-back:], '\n')
+		if from < 0 {
+			continue
+		}
+		end := Tail{size: t.size, buf: t.spare[:0]}
+		end.clean(t.raw[len(t.raw)-back+from+1:])
+		t.spare = end.buf
+		if len(end.buf) >= t.size {
+			t.buf, t.spare = end.buf, t.buf
+			t.line, t.state, t.cr, t.part, t.cut = end.line, end.state, end.cr, end.part, true
+			t.raw = t.raw[:0]
+			return
+		}
+	}
+	t.clean(t.raw)
+	t.raw = t.raw[:0]
+}
+
+// clean takes bytes into the text.
+func (t *Tail) clean(p []byte) {
 	for len(p) > 0 {
 		if t.state == text && len(t.part) == 0 {
-			k := printable(p)
+			k := readable(p)
 			if k > 0 {
 				t.put(p[:k])
 				p = p[k:]
@@ -64,7 +111,42 @@ func (t *Tail) Write(p []byte) (int, error) {
 		}
 		p = p[t.step(p):]
 	}
-	return n, nil
+}
+
+// count counts the bytes that no text has.
+func (t *Tail) count(p []byte) {
+	t.nuls += int64(bytes.Count(p, []byte{0}))
+	for len(t.broken) > 0 && len(p) > 0 {
+		t.broken = append(t.broken, p[0])
+		if !utf8.FullRune(t.broken) {
+			p = p[1:]
+			continue
+		}
+		if r, w := utf8.DecodeRune(t.broken); r != utf8.RuneError || w > 1 {
+			p = p[1:]
+		} else {
+			t.invalid += int64(len(t.broken) - 1) // the byte that showed it is looked at again by itself
+		}
+		t.broken = t.broken[:0]
+	}
+	if utf8.Valid(p) {
+		return
+	}
+	for len(p) > 0 {
+		if k := printable(p); k > 0 {
+			p = p[k:]
+			continue
+		}
+		if !utf8.FullRune(p) {
+			t.broken = append(t.broken, p...)
+			return
+		}
+		r, w := utf8.DecodeRune(p)
+		if r == utf8.RuneError && w == 1 {
+			t.invalid++
+		}
+		p = p[w:]
+	}
 }
 
 // step takes at least one byte that needs a closer look, and returns how many it took.
@@ -80,6 +162,9 @@ func (t *Tail) step(p []byte) int {
 		case 0x20 <= c && c <= 0x2f:
 			t.state = short
 		case c == 0x1b:
+		case c == '\n': // a line break is never part of a sequence
+			t.state = text
+			return 0
 		default:
 			t.state = text
 		}
@@ -115,6 +200,10 @@ func (t *Tail) step(p []byte) int {
 		}
 		return 1
 	case short:
+		if c == '\n' {
+			t.state = text
+			return 0
+		}
 		if c < 0x20 || c > 0x2f {
 			t.state = text
 		}
@@ -139,9 +228,6 @@ func (t *Tail) step(p []byte) int {
 		}
 	case 0x07: // the bell
 	default:
-		if c == 0 {
-			t.nuls++
-		}
 		const hex = "0123456789abcdef"
 		t.put([]byte{'\\', 'x', hex[c>>4], hex[c&15]})
 	}
@@ -182,10 +268,7 @@ func (t *Tail) rune(p []byte) int {
 	return 0
 }
 
-func (t *Tail) bad() {
-	t.invalid++
-	t.put([]byte("\uFFFD"))
-}
+func (t *Tail) bad() { t.put([]byte("\uFFFD")) }
 
 func (t *Tail) endLine() {
 	t.cr = false
@@ -234,6 +317,7 @@ func runeStart(b []byte, i int) int {
 // Text returns the end of the output, at most the size given to NewTail. When something was dropped before
 // it and a line begins early in it, it begins there.
 func (t *Tail) Text() string {
+	t.settle()
 	b := t.buf
 	for range t.part {
 		b = append(b[:len(b):len(b)], "\uFFFD"...)
@@ -256,13 +340,28 @@ func (t *Tail) Text() string {
 func (t *Tail) Total() int64 { return t.total }
 
 // Binary reports whether the output had bytes that no text has, and how many: NUL, or what is no UTF-8.
-func (t *Tail) Binary() (nuls, invalid int64) { return t.nuls, t.invalid + int64(len(t.part)) }
+func (t *Tail) Binary() (nuls, invalid int64) { return t.nuls, t.invalid + int64(len(t.broken)) }
 
 // Clean returns text as a Tail would show it, whole.
 func Clean(b []byte) string {
 	t := NewTail(4*len(b) + 16) // a control character grows to four bytes
 	t.Write(b)
 	return t.Text()
+}
+
+// readable returns how many bytes at the front of p are whole printable characters.
+func readable(p []byte) int {
+	for i := 0; ; {
+		i += printable(p[i:])
+		if i == len(p) || p[i] < utf8.RuneSelf {
+			return i
+		}
+		r, w := utf8.DecodeRune(p[i:])
+		if r == utf8.RuneError && w == 1 {
+			return i
+		}
+		i += w
+	}
 }
 
 // printable returns how many bytes at the front of p are printable ASCII.

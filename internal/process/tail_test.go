@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
 func TestClean(t *testing.T) {
@@ -107,6 +109,26 @@ func FuzzTail(f *testing.F) {
 			if p := parts.Text(); p != got {
 				t.Fatalf("whole %q, in pieces %q", got, p)
 			}
+		}
+	})
+}
+
+func TestRingKeepsTheLastBytes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 40).Draw(t, "size")
+		r := newRing(int64(size))
+		var all []byte
+		for _, p := range rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 90)).Draw(t, "pieces") {
+			r.write(p)
+			all = append(all, p...)
+			if len(p)%3 == 0 {
+				r.bytes() // looking at it changes nothing
+			}
+		}
+		want := all[max(0, len(all)-size):]
+		if !bytes.Equal(r.bytes(), want) || r.dropped() != int64(len(all)-len(want)) {
+			t.Fatalf("got %q, %d dropped; want %q", r.bytes(), r.dropped(), want)
 		}
 	})
 }
