@@ -1,0 +1,24 @@
+//go:build unix
+
+package watch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+func inode(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
+func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// openFile does not wait on what has become a pipe meanwhile, and follows no link.
+func openFile(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+}
