@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"foundry/internal/drive"
+	"foundry/internal/process"
 )
 
 // askPerson puts an ask phase's question at the terminal. Only a whole word counts, nothing is assumed, what
@@ -14,7 +15,7 @@ import (
 func (s *session) askPerson(ctx context.Context, q drive.Question) (drive.Answer, bool) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	fmt.Fprintf(s.err, "\n%s asks: %s\n  (%s shows what it is about)\n", q.Phase, q.Text, q.Diff)
+	fmt.Fprintf(s.err, "\n%s asks: %s\n  (%s shows what it is about)\n", q.Phase, process.Clean([]byte(q.Text)), q.Diff)
 	for {
 		line, ok := s.askLine(ctx, "approve or reject, with a note if you like: ")
 		if !ok {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,9 +11,11 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
+	"foundry/internal/process"
 	"foundry/internal/report"
 	"foundry/runner"
 )
@@ -77,7 +81,7 @@ func (s *session) logs(c *cli.Context) error {
 	files := map[string]*logFile{}
 	for {
 		live := pl.store.Live(id) // before the last look, so that nothing is missed
-		if err := s.printLogs(pl.store.Dir(id), dirs, name, visit, files); err != nil {
+		if err := s.printLogs(pl.store.Dir(id), dirs, name, visit, files, !c.Bool("follow") || !live); err != nil {
 			return err
 		}
 		if !c.Bool("follow") || !live {
@@ -113,15 +117,16 @@ func knownPhase(pl *place, id, name string) error {
 	return badUsage("run %s has no phase %q", id, name).hintf("it has %s", strings.Join(names, ", "))
 }
 
-// printLogs prints what is new in the files of a phase, in the order of their making.
-func (s *session) printLogs(dir string, dirs []string, phase string, visit int, files map[string]*logFile) error {
+// printLogs prints what is new in the files of a phase, in the order of their making. last says that nothing will come
+// any more.
+func (s *session) printLogs(dir string, dirs []string, phase string, visit int, files map[string]*logFile, last bool) error {
 	for _, rel := range logNames(dir, dirs, phase, visit) {
 		f := files[rel]
 		if f == nil {
 			f = &logFile{rel: rel}
 			files[rel] = f
 		}
-		if err := s.printNew(dir, f); err != nil {
+		if err := s.printNew(dir, f, last); err != nil {
 			return err
 		}
 	}
@@ -161,7 +166,7 @@ func logNames(dir string, dirs []string, phase string, visit int) []string {
 	return out
 }
 
-func (s *session) printNew(dir string, f *logFile) error {
+func (s *session) printNew(dir string, f *logFile, last bool) error {
 	file, err := os.Open(filepath.Join(dir, f.rel))
 	if err != nil {
 		return failure(fmt.Errorf("read a log: %w", err))
@@ -179,12 +184,52 @@ func (s *session) printNew(dir string, f *logFile) error {
 			fmt.Fprintf(s.out, "== %s ==\n", filepath.ToSlash(f.rel))
 		}
 	}
-	n, err := io.Copy(s.out, file)
+	var n int64
+	if isTerminal(s.out) {
+		n, err = printClean(s.out, file, last)
+	} else {
+		n, err = io.Copy(s.out, file)
+	}
 	f.done += n
 	if err != nil && !isClosedPipe(err) {
 		return failure(fmt.Errorf("print a log: %w", err))
 	}
 	return nil
+}
+
+// printClean prints what a log has for a terminal, which must not be told to do things by it: without escape sequences,
+// of a line that was written over what was last in it. A line that is not finished waits, unless it is the last one. It
+// returns how many bytes of the log are done with.
+func printClean(w io.Writer, log io.Reader, last bool) (done int64, err error) {
+	lines := bufio.NewReaderSize(log, 64<<10)
+	var part []byte // a character that a piece of a very long line ended in
+	for {
+		line, rerr := lines.ReadSlice('\n')
+		line = append(part, line...)
+		part = nil
+		if errors.Is(rerr, bufio.ErrBufferFull) {
+			cut := len(line) - 1
+			for cut > len(line)-utf8.UTFMax && !utf8.RuneStart(line[cut]) {
+				cut--
+			}
+			if !utf8.FullRune(line[cut:]) {
+				line, part = line[:cut], slices.Clone(line[cut:])
+			}
+		}
+		if errors.Is(rerr, io.EOF) && !last {
+			return done, nil
+		}
+		if _, err := io.WriteString(w, process.Clean(line)); err != nil {
+			return done, err
+		}
+		done += int64(len(line))
+		if rerr != nil && !errors.Is(rerr, bufio.ErrBufferFull) {
+			if errors.Is(rerr, io.EOF) {
+				return done, nil
+			}
+			return done, rerr
+		}
+	}
 }
 
 func diffVerb(s *session) verb {

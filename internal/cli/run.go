@@ -87,11 +87,6 @@ func (s *session) drive(d driving) error {
 		return failure(fmt.Errorf("start the guard that ends a run's processes should foundry be killed: %w", err))
 	}
 	defer guard.Close()
-	forget, err := process.AdoptOrphans()
-	if err != nil {
-		return failure(err)
-	}
-	defer forget()
 	if stop, err := process.AdoptOrphans(); err == nil { // where it cannot be had, the guard and the tokens remain
 		defer stop()
 	}
@@ -160,6 +155,7 @@ func (s *session) secondSignal(force chan struct{}) (stop func()) {
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		select {
 		case <-signals:
+			signal.Stop(signals) // a third one ends this process, and the guard what it started
 			close(force)
 		case <-done:
 		}

@@ -156,7 +156,13 @@ func stoppedBy(cause error) string {
 
 // endLeft ends every process that still carries the run's token, and says so.
 func (d *driver) endLeft() error {
-	for _, left := range process.EndSurvivors(d.Record.ID(), process.DefaultGrace) {
+	grace := process.DefaultGrace
+	select {
+	case <-d.Force:
+		grace = 0
+	default:
+	}
+	for _, left := range process.EndSurvivors(d.Record.ID(), grace) {
 		if err := d.append(runner.Event{Kind: runner.ProcessLeft, Text: left}); err != nil {
 			return err
 		}

@@ -101,6 +101,8 @@ func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *works
 		return fmt.Errorf("setup command %q could not be started: %w", script.Label, r.Err)
 	case r.Reason == process.TimedOut:
 		return fmt.Errorf("setup command %q ran into its limit of %s; its log is %s", script.Label, setupTimeout, filepath.Join(rec.Dir(), rel))
+	case r.LogErr != nil:
+		return fmt.Errorf("writing the log of setup command %q: %w", script.Label, r.LogErr)
 	case !r.OK():
 		return fmt.Errorf("setup command %q ended with exit %d; its log is %s", script.Label, r.Exit, filepath.Join(rec.Dir(), rel))
 	}

@@ -65,6 +65,9 @@ func End(pids []int, kill bool) {
 	}
 }
 
+// reaped reports whether there is no process of this number, not even a dead one.
+func reaped(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
 func signalName(st *os.ProcessState) string {
 	ws, ok := st.Sys().(syscall.WaitStatus)
 	if !ok || !ws.Signaled() {

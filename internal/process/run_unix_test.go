@@ -20,8 +20,8 @@ import (
 
 // child is what the test binary does when it plays Foundry in a process of its own.
 func child(what string) {
-	if what == "loud" {
-		loud(Environ(os.Environ()))
+	if play := plays()[what]; play != nil {
+		play()
 		return
 	}
 	self, _ := os.Executable()
@@ -96,6 +96,7 @@ func TestHowItEnded(t *testing.T) {
 		{"killed by itself", Spec{Shell: "kill -KILL $$"}, Signalled, -1, "killed", 0},
 		{"terminated by itself", Spec{Shell: "kill -TERM $$"}, Signalled, -1, "terminated", 0},
 		{"segmentation fault", Spec{Shell: "kill -SEGV $$"}, Signalled, -1, "segmentation fault", 0},
+		{"shell may not execute it", Spec{Shell: notExecutable + "; exit $?"}, Exited, 126, "", 0},
 		{"shell does not find it", Spec{Shell: "no-such-program-xyz; exit $?"}, Exited, 127, "", 0},
 		{"not found", Spec{Shell: "no-such-program-xyz"}, NotStarted, -1, "", CommandNotFound},
 		{"not found argv", Spec{Argv: []string{"./no-such-program"}}, NotStarted, -1, "", CommandNotFound},
@@ -150,6 +151,7 @@ func TestTimeout(t *testing.T) {
 			t.Fatalf("tail %q", r.Tail)
 		}
 		mustDie(t, pid)
+		mustDie(t, r.Pid)
 	})
 	t.Run("stopped", func(t *testing.T) {
 		t.Parallel()
@@ -205,6 +207,7 @@ func TestGrandchildren(t *testing.T) {
 	}{
 		{"holds the pipe, success", "sleep 30 &\necho done\nexit 0\n", 0, "done\n", "sleep"},
 		{"holds the pipe, failure", "sleep 30 &\necho bad\nexit 3\n", 3, "bad\n", "sleep"},
+		{"ends too late", "(sleep 20; echo late) &\necho early\n", 0, "early\n", "sleep"},
 		{"ends by itself soon", "(sleep 0.1; echo late) &\necho early\n", 0, "early\nlate\n", ""},
 		{"holds nothing", "sleep 30 >/dev/null 2>&1 &\nexit 0\n", 0, "", "sleep"},
 		{"left the group", "setsid sleep 30 &\nsleep 0.1; echo done\n", 0, "done\n", "sleep"},
@@ -221,6 +224,9 @@ func TestGrandchildren(t *testing.T) {
 			}
 			if got := strings.Join(r.Left, " "); canList && (tt.left == "") != (got == "") || !strings.Contains(got, tt.left) {
 				t.Errorf("left %q, notes %q", r.Left, r.Notes)
+			}
+			if said := strings.Join(r.Notes, " "); (len(r.Left) > 0) != strings.Contains(said, "left processes behind, which were ended: ") {
+				t.Errorf("left %q, notes %q", r.Left, said)
 			}
 			for _, l := range r.Left {
 				_, num, _ := strings.Cut(l, "(pid ")
@@ -296,74 +302,6 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded has a process of its own run programs that print far more than it may ever hold.
-func TestMemoryIsBounded(t *testing.T) {
-	t.Parallel()
-	if !canList {
-		t.Skip("needs /proc to see the memory of a process")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(self)
-	c.Dir = t.TempDir()
-	c.Env = append(os.Environ(), "PROCESS_TEST_CHILD=loud", "GOGC=100", "GOMEMLIMIT=off")
-	said, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	var peak int
-	if _, err := fmt.Sscanf(string(said), "peak %d kB", &peak); err != nil {
-		t.Fatalf("it said %q", said)
-	}
-	if peak > 60<<10 {
-		t.Errorf("it held up to %d MB", peak>>10)
-	}
-}
-
-// loud runs programs that print 64 MB each and says the most memory that this process ever had.
-func loud(env []string) {
-	const size = 64 << 20
-	line := strings.Repeat("ok  \tfoundry/internal/process\t0.012s\n", 1<<13)
-	for name, unit := range map[string]string{
-		"lines":    line,
-		"solid":    strings.Repeat("x", 1<<16),
-		"frames":   strings.Repeat("\rfetch 200000/200000 [####]", 1<<12),
-		"binary":   string(bytes.Repeat([]byte{0, 1, 0xff, 0xfe}, 1<<14)),
-		"captured": line,
-	} {
-		f, err := os.Create(name)
-		for n := 0; n < size && err == nil; n += len(unit) {
-			_, err = f.WriteString(unit)
-		}
-		if err == nil {
-			_, err = f.WriteString("\nthe end\n")
-		}
-		if err == nil {
-			err = f.Close()
-		}
-		if err != nil {
-			fmt.Println("error", err)
-			return
-		}
-		s := Spec{Argv: []string{"cat", name}, Env: env, LogPath: name + ".log", LogLimit: 1 << 20}
-		if name == "captured" {
-			s.Capture = 8 << 20
-		}
-		r := Run(context.Background(), s)
-		if !r.OK() || r.Bytes < size || !strings.HasSuffix(r.Tail, "\nthe end\n") || name == "captured" && len(r.Stdout) != 8<<20 {
-			fmt.Printf("%s: %s, %d bytes, the tail ends in %q\n", name, r.Reason, r.Bytes, r.Tail[max(0, len(r.Tail)-20):])
-			return
-		}
-		os.Remove(name)
-	}
-	status := string(slurp("/proc/self/status", nil))
-	_, peak, _ := strings.Cut(status, "VmHWM:")
-	peak, _, _ = strings.Cut(strings.TrimSpace(peak), "\n")
-	fmt.Println("peak", peak)
-}
-
 func TestLogCap(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -418,7 +356,7 @@ func TestNoFilesAreLeftOpen(t *testing.T) {
 	count := func() int { e, _ := os.ReadDir("/proc/self/fd"); return len(e) }
 	run(t, Spec{Argv: []string{"true"}})
 	before := count()
-	for range 20 {
+	for range 200 {
 		run(t, Spec{Argv: []string{"true"}, Stdin: []byte("x"), Capture: 10})
 		run(t, Spec{Argv: []string{"no-such-program-xyz"}, Stdin: []byte("x")})
 	}

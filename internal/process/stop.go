@@ -43,7 +43,8 @@ func (r *running) ended() bool {
 	case <-r.exited:
 		return true
 	default:
-		return zombie(r.res.Pid)
+		// Between the moment when its status is taken and the one when exited is closed it is no zombie any more.
+		return zombie(r.res.Pid) || reaped(r.res.Pid)
 	}
 }
 
