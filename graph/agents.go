@@ -23,6 +23,10 @@ type agentDef struct {
 	unfit  diag.List // why it cannot be started as it is
 	active bool      // being resolved, to find circles
 
+	file        schema.Agent // as the file has it, for agents that extend it
+	fileHarness string
+	tried       bool // its harness is another than the file's (Try)
+
 	harness   string // what it runs on; "" only when neither it nor the project says
 	harnessAt diag.Span
 }
@@ -95,7 +99,7 @@ func (c *Catalogue) resolveAgent(a *schema.Agent) *agentDef {
 		if p, ok := c.parent(a); !ok {
 			c.unknownParent(def, a)
 		} else if parent := c.resolveAgent(p); !parent.active {
-			def.a = mergeAgent(parent.a, *a, parent.harness)
+			def.a = mergeAgent(parent.file, *a, parent.fileHarness)
 		}
 	}
 	checkHarness(&def.list, a.Harness)
@@ -103,13 +107,18 @@ func (c *Catalogue) resolveAgent(a *schema.Agent) *agentDef {
 	if !def.a.Harness.Set {
 		def.harness, def.harnessAt = c.user.Project.Harness.Value, c.user.Project.Harness.Span()
 	}
+	def.file, def.fileHarness = def.a, def.harness
+	if other, ok := c.tried(a.Name.Value); ok && other != def.harness {
+		forHarness(&def.a)
+		def.harness, def.tried = other, true
+	}
 	if project := &c.user.Project; def.harness == project.Harness.Value {
-		if !def.a.Model.Set {
-			def.a.Model = project.Model
-		}
+		inherit(&def.a.Model, project.Model)
 		if !def.a.Argv.Set {
 			def.a.Argv = project.Argv
 		}
+		inherit(&def.a.Models.Light, project.Models.Light)
+		inherit(&def.a.Models.Heavy, project.Models.Heavy)
 	}
 	def.system, def.hasSys = c.prose(def.a.System, &def.list)
 	def.prompt, def.hasPr = c.prose(def.a.Prompt, &def.list)
@@ -137,14 +146,13 @@ func (c *Catalogue) unknownParent(def *agentDef, a *schema.Agent) {
 func mergeAgent(parent, child schema.Agent, parentHarness string) schema.Agent {
 	out := child
 	if child.Harness.Set && child.Harness.Value != parentHarness {
-		parent.Model, parent.Light, parent.Heavy = schema.Text{}, schema.Text{}, schema.Text{}
-		parent.Argv, parent.Script, parent.ScriptSet = schema.Texts{}, nil, false
+		forHarness(&parent)
 	}
 	inherit(&out.Description, parent.Description)
 	inherit(&out.Harness, parent.Harness)
 	inherit(&out.Model, parent.Model)
-	inherit(&out.Light, parent.Light)
-	inherit(&out.Heavy, parent.Heavy)
+	inherit(&out.Models.Light, parent.Models.Light)
+	inherit(&out.Models.Heavy, parent.Models.Heavy)
 	inherit(&out.Effort, parent.Effort)
 	inherit(&out.Envelope, parent.Envelope)
 	inherit(&out.Permissions, parent.Permissions)
@@ -173,6 +181,12 @@ func mergeAgent(parent, child schema.Agent, parentHarness string) schema.Agent {
 	}
 	out.Env = mergePairs(parent.Env, out.Env)
 	return out
+}
+
+// forHarness takes from an agent what only makes sense for its harness.
+func forHarness(a *schema.Agent) {
+	a.Model, a.Models = schema.Text{}, schema.Models{}
+	a.Argv, a.Script, a.ScriptSet = schema.Texts{}, nil, false
 }
 
 func inherit(t *schema.Text, from schema.Text) {
@@ -305,7 +319,7 @@ func newAgent(def *agentDef) Agent {
 	a := &def.a
 	out := Agent{
 		Name: a.Name.Value, Description: a.Description.Value, Harness: def.harness, Argv: a.Argv.Values(),
-		Model: a.Model.Value, Light: a.Light.Value, Heavy: a.Heavy.Value, Effort: a.Effort.Value,
+		Model: a.Model.Value, Light: a.Models.Light.Value, Heavy: a.Models.Heavy.Value, Effort: a.Effort.Value,
 		Allow: a.Allow.Values(), Deny: a.Deny.Values(),
 		EnvelopeRetries: 3, ReadOnly: a.Writes.Set && len(a.Writes.Items) == 0, Permissions: "deny",
 		TurnTimeout: a.TurnTimeout.Or(20 * time.Minute), StallTimeout: a.StallTimeout.Or(5 * time.Minute), Span: a.Span,

@@ -115,13 +115,14 @@ func (c *compiler) mergeKind(name string, seen map[string]bool) {
 }
 
 func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
-	ph.Retries, ph.Model = src.Retries.Value, src.Model.Value
+	ph.Retries = src.Retries.Value
 	ph.Timeout = src.Timeout.Value
 	c.inputs(ph, src)
 	kind := src.Envelope
 	if a, ok := c.cat.agent(src.Agent.Value); ok {
 		c.used.agent(c.cat, a)
 		ph.Agent = c.agentIndex(a)
+		ph.Model = c.phaseModel(src.Model, c.agentDefs[ph.Agent])
 		if !kind.Set {
 			kind = c.agentDefs[ph.Agent].a.Envelope
 		}

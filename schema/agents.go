@@ -19,7 +19,7 @@ func (l *language) agents() {
 			a.ScriptSet = v.node.Kind == yaml.SequenceNode
 		}),
 		text("model", "the model it uses", func(a *Agent) *Text { return &a.Model }),
-		nested("models", "models", "models by weight of the work", func(d *decoder, v value, a *Agent) { mapping(d, l.models, v, a) }),
+		nested("models", "models", "models by weight of the work", func(d *decoder, v value, a *Agent) { mapping(d, l.models, v, &a.Models) }),
 		text("effort", "how hard it thinks", func(a *Agent) *Text { return &a.Effort }).enum("low", "medium", "high"),
 		nested("tools", "tools", "the tools that it may use", func(d *decoder, v value, a *Agent) { mapping(d, l.tools, v, a) }),
 		prose("system", "its system prompt", func(a *Agent) *Prose { return &a.System }),
@@ -35,9 +35,9 @@ func (l *language) agents() {
 		texts("fallback", "agents that are tried in order when its harness fails", func(a *Agent) *Texts { return &a.Fallback }),
 		unbuilt[Agent]("sandbox", ShapeSection, "what the kernel lets it write"),
 	)
-	l.models = newSection("models", "an agent's models",
-		text("light", "the model for trivial work", func(a *Agent) *Text { return &a.Light }),
-		text("heavy", "the model for complex work", func(a *Agent) *Text { return &a.Heavy }),
+	l.models = newSection("models", "models by weight of the work",
+		text("light", "the model for trivial work: what `model: light` means", func(m *Models) *Text { return &m.Light }),
+		text("heavy", "the model for complex work: what `model: heavy` means", func(m *Models) *Text { return &m.Heavy }),
 	)
 	l.tools = newSection("tools", "an agent's tools",
 		texts("allow", "tools that it may use", func(a *Agent) *Texts { return &a.Allow }),

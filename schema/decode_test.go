@@ -163,7 +163,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 	equal("gate check", doc.Gates[2].Args.Value.([]DataField)[0].Value.Value, `!("go.mod" in changed)`)
 	equal("writes", []any{a.Writes.Set, len(a.Writes.Items)}, "[true 0]")
 	equal("system", []any{a.System.File.Value, a.System.Text.Set, a.Prompt.Text.Value}, "[prompts/system.md false Do {{request}}\n]")
-	equal("models and tools", []any{a.Light.Value, a.Heavy.Value, a.Allow.Values(), a.Deny.Values()}, "[l h [read] [write]]")
+	equal("models and tools", []any{a.Models.Light.Value, a.Models.Heavy.Value, a.Allow.Values(), a.Deny.Values()}, "[l h [read] [write]]")
 	equal("times", []any{a.TurnTimeout.Value, a.StallTimeout.Value}, "[1m0s 30s]")
 	equal("script", []any{len(a.Script), a.ScriptSet, a.Script[0].Files[0].Text.Value, a.Script[0].Files[1].Delete, a.Script[0].Run.Value}, "[2 true x\n true git mv a b]")
 	var reply []string

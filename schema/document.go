@@ -170,9 +170,15 @@ type Project struct {
 	Harness   Text
 	Argv      Texts
 	Model     Text
+	Models    Models
 	Hooks     Bool
 	Worktree  Worktree
 	Keep      Keep
+}
+
+// Models are models by the weight of the work.
+type Models struct {
+	Light, Heavy Text
 }
 
 // Worktree says how a fresh worktree is made ready.
@@ -239,7 +245,7 @@ type Agent struct {
 	Script          []ScriptTurn
 	ScriptSet       bool
 	Model           Text
-	Light, Heavy    Text // models: {light, heavy}
+	Models          Models
 	Effort          Text
 	Allow, Deny     Texts // tools
 	System          Prose

@@ -13,7 +13,7 @@ import (
 // reading has the keys that are written first, and those that are written last; the others stand between them in
 // the order of the table.
 var reading = map[string]struct{ first, last []string }{
-	"project": {first: []string{"name", "base", "harness", "argv", "model"}},
+	"project": {first: []string{"name", "base", "harness", "argv", "model", "models"}},
 	"agent": {
 		first: []string{"extends", "description", "envelope", "envelope_retries"},
 		last:  []string{"system", "prompt", "script"},

@@ -16,7 +16,7 @@ import (
 // allKeys is the table of the language's documentation.
 var allKeys = map[string]string{
 	"file":      "version default include project commands envelopes gates agents pipelines tests",
-	"project":   "name base isolation merge protect env harness argv model secrets hooks worktree keep",
+	"project":   "name base isolation merge protect env harness argv model models secrets hooks worktree keep",
 	"worktree":  "copy link setup scratch",
 	"keep":      "runs days log",
 	"command":   "run dir env timeout exit_codes",

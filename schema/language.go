@@ -29,7 +29,7 @@ type language struct {
 	gate      *section[Gate]
 	prose     *section[Prose]
 	agent     *section[Agent]
-	models    *section[Agent]
+	models    *section[Models]
 	tools     *section[Agent]
 	turn      *section[ScriptTurn]
 	pipeline  *section[Pipeline]
@@ -128,6 +128,7 @@ func (l *language) basics() {
 		text("harness", "what agents run on unless they say otherwise", func(p *Project) *Text { return &p.Harness }),
 		argv("argv", "the program of the project's harness, where it needs one", func(p *Project) *Texts { return &p.Argv }),
 		text("model", "the model of agents that name none", func(p *Project) *Text { return &p.Model }),
+		nested("models", "models", "the models by weight of agents that name none", func(d *decoder, v value, p *Project) { mapping(d, l.models, v, &p.Models) }),
 		unbuilt[Project]("secrets", ShapeTexts, "variables of the environment whose values are masked in the record"),
 		boolean("hooks", "whether the repository's git hooks run on foundry's commits", func(p *Project) *Bool { return &p.Hooks }).def("true"),
 		nested("worktree", "worktree", "how a fresh worktree is made ready", func(d *decoder, v value, p *Project) { mapping(d, l.worktree, v, &p.Worktree) }),

@@ -33,7 +33,7 @@ func (l *language) phases() {
 		prose("prompt", "the prompt, instead of the agent's own", func(p *Phase) *Prose { return &p.Prompt }).only("agent"),
 		texts("inputs", "what it is handed: request, feedback, handoff_files, a phase, or a field of one", func(p *Phase) *Texts { return &p.Inputs }).only("agent"),
 		text("envelope", "the kind of report, instead of the agent's own", func(p *Phase) *Text { return &p.Envelope }).only("agent"),
-		text("model", "the model, instead of the agent's own", func(p *Phase) *Text { return &p.Model }).only("agent"),
+		text("model", "the model, instead of the agent's own; light and heavy are those of models", func(p *Phase) *Text { return &p.Model }).only("agent"),
 		integer("retries", "further attempts in one visit", func(p *Phase) *Int { return &p.Retries }).def("0").to(1000).only("agent"),
 		unbuilt[Phase]("session", ShapeText, "whether a visit goes on in the session of the last one").only("agent"),
 		unbuilt[Phase]("review", ShapeText, "the agent that judges what was done").only("agent"),

@@ -88,8 +88,10 @@ func (s *session) detachedArgs(c *cli.Context, id string) []string {
 			args = append(args, "--"+name)
 		}
 	}
-	for _, set := range c.StringSlice("set") {
-		args = append(args, "--set", set)
+	for _, name := range []string{"set", "agent"} {
+		for _, value := range c.StringSlice(name) {
+			args = append(args, "--"+name, value)
+		}
 	}
 	return append(append(args, "--"), c.Args().Slice()...)
 }

@@ -38,6 +38,7 @@ type project struct {
 	names    *graph.Catalogue
 	ships    *schema.Document    // what ships, decoded
 	used     map[string]string   // the texts that were read for it, by path, for the record of a run
+	tried    []string            // the values of --agent
 	agents   string              // the text of --agents, "" when agents are real
 	listed   map[string][]string // the files that its patterns matched, for the same
 }

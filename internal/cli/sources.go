@@ -23,6 +23,7 @@ type sources struct {
 	Files  map[string]string   `json:"files,omitempty"`
 	Lists  map[string][]string `json:"lists,omitempty"`  // the files that the patterns of include matched
 	Agents string              `json:"agents,omitempty"` // the text of --agents
+	Tried  []string            `json:"tried,omitempty"`  // the values of --agent
 }
 
 const sourcesName = "sources.json"
@@ -32,7 +33,7 @@ const agentsName = "the record's --agents"
 
 // keepSources writes a project's texts into a record.
 func keepSources(rec *journal.Record, p *project) error {
-	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed, Agents: p.agents}
+	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed, Agents: p.agents, Tried: p.tried}
 	if p.source != nil {
 		src.Text = p.source.Text
 	}
@@ -57,6 +58,9 @@ func (s *session) kept(pl *place, id string, info *runner.RunInfo) (*graph.Graph
 	p := frozenProject(pl.repo.Root(), src)
 	if p.findings.HasErrors() {
 		return nil, nil, s.refuse(p.findings, src.File)
+	}
+	if err := p.tryAgents(src.Tried); err != nil {
+		return nil, nil, err
 	}
 	g, found := p.names.Compile(info.Pipeline)
 	if g == nil || found.HasErrors() {

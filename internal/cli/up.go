@@ -45,6 +45,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.StringFlag{Name: "base", Usage: "start from `REF` instead of project.base or the branch checked out"},
 				&cli.BoolFlag{Name: "no-isolation", Usage: "work in the checkout itself; nothing is ever undone there"},
 				&cli.StringFlag{Name: "merge", Usage: "auto, ask or never, instead of what the file says (`POLICY`)"},
+				&cli.StringSliceFlag{Name: "agent", Usage: "try an agent on another harness, every agent without a name (`[NAME=]HARNESS`); may be repeated"},
 				&cli.StringFlag{Name: "agents", Usage: "play scripted agents from `FILE`, a file of pipeline tests; the rest is real"},
 				&cli.StringFlag{Name: "from", Usage: "start at `PHASE`; what lies before it does not run"},
 				&cli.StringFlag{Name: "until", Usage: "stop after `PHASE`"},
@@ -64,6 +65,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 			{`foundry up "fix the flaky login test"`, "the default pipeline, with a request"},
 			{"foundry up plan-build-test -r \"add subtraction\"", "a pipeline by name"},
 			{"foundry up --set area=api --merge never", "with a parameter; nothing is merged"},
+			{"foundry up --agent reviewer=codex", "another agent for one run, without a change of the file"},
 			{"foundry up --dry-run", "what would be sent and run"},
 			{"foundry up --agents change.foundry-test.yaml", "the agents of a test, in a real run: no model, real commands"},
 			{"git log -1 --format=%B | foundry up review -", "the request from standard input"},
@@ -87,6 +89,9 @@ func (s *session) up(c *cli.Context) error {
 	}
 	p, err := s.loadOrBuiltins()
 	if err != nil {
+		return err
+	}
+	if err := p.tryAgents(c.StringSlice("agent")); err != nil {
 		return err
 	}
 	if err := requestInQuotes(c, pipelineNames(p)); err != nil {

@@ -68,17 +68,13 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
 	}
-	model := agent.Model
-	if ph.Model != "" {
-		model = ph.Model
-	}
 	timeout := agent.TurnTimeout
 	if ph.Timeout > 0 {
 		timeout = ph.Timeout
 	}
 	r := session.Turn(ctx, harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
-		ReadOnly: ph.Boundary.ReadOnly(), Model: model, Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
+		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
 	}, nil)
