@@ -37,7 +37,7 @@ type Catalogue struct {
 	partial  bool                    // an included file could not be read: what it defines is not known
 	replaced map[diag.Span]diag.Span // by the name of a definition: that of the included one whose place it takes
 
-	other     map[string]string // harnesses that are tried, by agent; "" is every agent
+	other map[string]string // harnesses that are tried, by agent; "" is every agent
 
 	texts     map[string]text
 	named     []string // the files that hold texts, sorted
