@@ -23,7 +23,7 @@ func FuzzAnswers(f *testing.F) {
 				}
 			}
 		}
-		c := newTrees(git{}, "sha1")
+		c := newTrees(git{}, &store{format: "sha1"})
 		if entries, err := c.parse(raw); err == nil && entries == nil {
 			t.Error("a tree that looks as if it was not read")
 		}

@@ -2,11 +2,13 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"foundry/glob"
 )
@@ -35,6 +37,9 @@ type enforcing struct {
 	t        *Tree
 	start    Snapshot
 	boundary glob.Boundary
+	plain    []Change        // what changed since the start, without renames
+	matched  map[string]bool // those that an ignore rule matches
+	asked    bool            // matched is known
 	steps    []step
 	undoing  map[string]int // path: its violation
 	ahead    bool           // HEAD has new commits that are allowed
@@ -51,7 +56,7 @@ func (e *enforcing) run(ctx context.Context, commits bool) error {
 	if err := e.t.syncExcludes(exclude); err != nil {
 		return err
 	}
-	if e.Before, err = e.t.take(ctx, &e.start); err != nil {
+	if err := e.look(ctx); err != nil {
 		return err
 	}
 	e.End = e.Before
@@ -59,9 +64,10 @@ func (e *enforcing) run(ctx context.Context, commits bool) error {
 	if err := e.gitState(ctx, commits); err != nil {
 		return err
 	}
-	if err := e.judge(ctx); err != nil {
+	if err := e.ignored(ctx); err != nil {
 		return err
 	}
+	e.judge()
 	if len(e.Violations) == 0 {
 		return nil
 	}
@@ -102,24 +108,52 @@ func (e *enforcing) excludeAtStart(ctx context.Context) ([]byte, error) {
 	return []byte{}, nil
 }
 
-// judge sorts the changes into those that stay and violations.
-func (e *enforcing) judge(ctx context.Context) error {
-	plain, err := e.t.compare(ctx, e.start.Tree, e.Before.Tree, false)
+// look takes the snapshot of what the phase left, and finds out meanwhile what changed since the start. Which
+// changes are ignored it asks at the same time only if the phase has not touched the configuration of git.
+func (e *enforcing) look(ctx context.Context) error {
+	tree, m, notes, err := e.t.tree(ctx, &e.start)
 	if err != nil {
 		return err
 	}
+	if e.plain, err = e.t.compare(ctx, e.start.Tree, tree); err != nil {
+		return err
+	}
+	var errs [3]error
+	var wg sync.WaitGroup
+	if maps.Equal(m.Own, e.start.meta.Own) {
+		e.asked = true
+		wg.Go(func() { e.matched, errs[0] = e.t.matched(ctx, e.plain) })
+	}
+	wg.Go(func() { e.Changes, errs[1] = e.t.count(ctx, e.start.Tree, tree, e.plain) })
+	e.Before, errs[2] = e.t.keep(ctx, tree, m, notes)
+	wg.Wait()
+	return errors.Join(errs[:]...)
+}
+
+// ignored marks the changes that are ignored, once git's own state is as it must be.
+func (e *enforcing) ignored(ctx context.Context) (err error) {
+	if !e.asked {
+		if e.matched, err = e.t.matched(ctx, e.plain); err != nil {
+			return err
+		}
+	}
+	return e.t.markIgnored(ctx, e.Changes, e.matched)
+}
+
+// judge finds the violations among the changes.
+func (e *enforcing) judge() {
 	e.undoing = map[string]int{}
-	for _, c := range plain {
-		why, ok := e.boundary.Check(c.Path)
-		if !ok {
+	endings := map[string]bool{}
+	for _, c := range e.Changes {
+		endings[c.Path] = c.EOLOnly
+	}
+	for _, c := range e.plain {
+		if why, ok := e.boundary.Check(c.Path); !ok {
+			c.EOLOnly = endings[c.Path]
 			e.violation(c, why)
 		}
 	}
 	e.special()
-	if len(e.undoing) == 0 {
-		e.Changes, err = e.t.report(ctx, e.start.Tree, e.Before.Tree)
-	}
-	return err
 }
 
 // violation records a change that must be undone.
@@ -177,9 +211,7 @@ func (e *enforcing) undoAll(ctx context.Context) error {
 		for i := range e.Violations {
 			e.Violations[i].Note = note(e.Violations[i].Note, "isolation is off, so Foundry changes nothing here")
 		}
-		var err error
-		e.Changes, err = t.report(ctx, e.start.Tree, e.Before.Tree)
-		return err
+		return nil
 	}
 	if err := t.verify(ctx); err != nil {
 		return err
@@ -203,7 +235,7 @@ func (e *enforcing) undoAll(ctx context.Context) error {
 // prove finds out what an undo really did.
 func (e *enforcing) prove(ctx context.Context) error {
 	t := e.t
-	left, err := t.compare(ctx, e.start.Tree, e.End.Tree, false)
+	left, err := t.compare(ctx, e.start.Tree, e.End.Tree)
 	if err != nil {
 		return err
 	}
@@ -221,7 +253,7 @@ func (e *enforcing) prove(ctx context.Context) error {
 			v.Note = "it was not as before after the undo"
 		}
 	}
-	moved, err := t.compare(ctx, e.Before.Tree, e.End.Tree, false)
+	moved, err := t.compare(ctx, e.Before.Tree, e.End.Tree)
 	if err != nil {
 		return err
 	}
@@ -230,12 +262,8 @@ func (e *enforcing) prove(ctx context.Context) error {
 			return fmt.Errorf("undoing what was not allowed has also changed %q; as the phase left it, it is in %s", c.Path, e.Before.Ref)
 		}
 	}
-	all, err := t.report(ctx, e.start.Tree, e.End.Tree)
-	if err != nil {
-		return err
-	}
-	e.Changes = all
-	return nil
+	e.Changes, err = t.describe(ctx, e.start.Tree, e.End.Tree, left)
+	return err
 }
 
 func note(a, b string) string {
@@ -275,7 +303,7 @@ func (e *enforcing) restore(ctx context.Context) error {
 	if err := e.gitState(ctx, false); err != nil {
 		return err
 	}
-	diff, err := t.compare(ctx, e.start.Tree, e.Before.Tree, false)
+	diff, err := t.compare(ctx, e.start.Tree, e.Before.Tree)
 	if err != nil {
 		return err
 	}

@@ -574,3 +574,30 @@ func TestHardLinkIsNotWrittenThrough(t *testing.T) {
 		t.Errorf("the other name of the file now has %q", b)
 	}
 }
+
+// What a snapshot knows besides its tree survives a change of process, whatever bytes the paths are.
+func TestOddNamesInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	f := withTree(t)
+	f.agent("git init -q '\xff%41'; mkdir -p 'e\xfe'; mkdir '\xfd'; printf '*\n\xff\n' >'\xfd/.gitignore'; mkfifo 'p\xfc'; printf x >'\xffi.env'")
+	if err := f.tree.Watch([]string{"*.env"}); err != nil {
+		t.Fatal(err)
+	}
+	start := f.snapshot()
+	f.open()
+	tree, err := f.repo.OpenWorktree(ctx, f.spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.tree = tree
+	got, err := tree.Reload(ctx, start.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.meta.equal(start.meta) {
+		t.Errorf("loaded %+v, was %+v", got.meta, start.meta)
+	}
+	if e := f.enforce(got, glob.Boundary{Writes: []glob.Layer{{}}}); len(e.Violations) > 0 || e.End.Tree != start.Tree {
+		t.Errorf("nothing changed, but %+v", e.Violations)
+	}
+}

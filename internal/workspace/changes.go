@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Changes compares two snapshot trees. Trees hold literal bytes, so a change of line endings is a change
@@ -17,37 +18,64 @@ import (
 func (t *Tree) Changes(ctx context.Context, from, to string) ([]Change, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.report(ctx, from, to)
+	plain, err := t.compare(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	return t.describe(ctx, from, to, plain)
 }
 
-// report is what others are told: with renames, and marks.
-func (t *Tree) report(ctx context.Context, from, to string) ([]Change, error) {
-	list, err := t.compare(ctx, from, to, true)
-	if err == nil {
-		err = t.markIgnored(ctx, list)
-	}
-	return list, err
-}
-
-// comparison is the last one that was made without renames: a check of a boundary asks for it three times.
-type comparison struct {
-	from, to string
-	list     []Change
-}
-
-func (t *Tree) compare(ctx context.Context, from, to string, renames bool) ([]Change, error) {
-	if from == to {
-		return nil, nil
-	}
-	if c := t.compared; c.from == from && c.to == to && !(renames && mayHaveMoved(c.list)) {
-		return slices.Clone(c.list), nil
-	}
-	list, err := t.shadow.git.diffTrees(ctx, from, to, renames)
+// compare returns what differs between two trees, sorted by path: kinds, modes and blobs, without renames.
+func (t *Tree) compare(ctx context.Context, from, to string) ([]Change, error) {
+	list, err := t.trees.diff(ctx, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("compare two snapshots: %w", err)
 	}
-	if !renames {
-		t.compared = comparison{from, to, slices.Clone(list)}
+	return list, nil
+}
+
+// describe returns what others are told of a comparison: renames, counts of lines, and marks.
+func (t *Tree) describe(ctx context.Context, from, to string, plain []Change) ([]Change, error) {
+	var list []Change
+	var matched map[string]bool
+	var errs [2]error
+	var wg sync.WaitGroup
+	wg.Go(func() { matched, errs[0] = t.matched(ctx, plain) })
+	list, errs[1] = t.count(ctx, from, to, plain)
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	return list, t.markIgnored(ctx, list, matched)
+}
+
+// count returns a comparison with renames, counts of lines, and the mark of line endings.
+func (t *Tree) count(ctx context.Context, from, to string, plain []Change) ([]Change, error) {
+	if len(plain) == 0 {
+		return nil, nil
+	}
+	var list []Change
+	var lines map[string]bool
+	var errs [2]error
+	var wg sync.WaitGroup
+	if slices.ContainsFunc(plain, func(c Change) bool { return c.Kind == Modified }) {
+		wg.Go(func() { lines, errs[0] = t.shadow.git.realLines(ctx, from, to) })
+	}
+	list, errs[1] = t.shadow.git.count(ctx, from, to, mayHaveMoved(plain))
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("compare two snapshots: %w", err)
+	}
+	seen := 0
+	for i, c := range list {
+		list[i].EOLOnly = isEOL(c, lines)
+		seen++
+		if c.Kind == Renamed {
+			seen++
+		}
+	}
+	if seen != len(plain) {
+		return nil, fmt.Errorf("compare two snapshots: git counted the lines of %d paths, and %d differ", seen, len(plain))
 	}
 	return list, nil
 }
@@ -60,8 +88,24 @@ func mayHaveMoved(list []Change) bool {
 	return is(Created) && is(Deleted)
 }
 
-// diffTrees compares two trees of this repository.
-func (g git) diffTrees(ctx context.Context, from, to string, renames bool) ([]Change, error) {
+// diffTrees compares two trees of this repository, without renames.
+func (g git) diffTrees(ctx context.Context, from, to string) ([]Change, error) {
+	list, err := g.count(ctx, from, to, false)
+	if err != nil || !slices.ContainsFunc(list, maybeEOL) {
+		return list, err
+	}
+	lines, err := g.realLines(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range list {
+		list[i].EOLOnly = isEOL(c, lines)
+	}
+	return list, nil
+}
+
+// count compares two trees and counts lines. The list is sorted by path.
+func (g git) count(ctx context.Context, from, to string, renames bool) ([]Change, error) {
 	how := "--no-renames"
 	if renames {
 		how = "-M"
@@ -78,13 +122,12 @@ func (g git) diffTrees(ctx context.Context, from, to string, renames bool) ([]Ch
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(list, func(c Change) bool { return maybeEOL(c) }) {
-		if err := g.markEOL(ctx, from, to, list); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(list, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	sortChanges(list)
 	return list, nil
+}
+
+func sortChanges(list []Change) {
+	slices.SortFunc(list, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // parseDiff reads the records of --raw --numstat -z: first all of the one, then all of the other.
@@ -164,71 +207,62 @@ func parseDiff(recs []string) ([]Change, error) {
 
 // maybeEOL reports whether a change could be one of line endings: as many lines went as came.
 func maybeEOL(c Change) bool {
-	return (c.Kind == Modified || c.Kind == Renamed) && !c.Binary && c.Added == c.Removed && c.Added > 0 && c.OldMode == c.NewMode
+	return c.Kind == Modified && !c.Binary && c.Added == c.Removed && c.Added > 0 && c.OldMode == c.NewMode
 }
 
-// markEOL marks the changes that vanish when carriage returns at line ends are not looked at.
-func (g git) markEOL(ctx context.Context, from, to string, list []Change) error {
+// isEOL reports whether a change is one of line endings only. lines has the paths of which more differs.
+func isEOL(c Change, lines map[string]bool) bool { return maybeEOL(c) && !lines[c.Path] }
+
+// realLines returns the paths that still differ when carriage returns at line ends are not looked at.
+func (g git) realLines(ctx context.Context, from, to string) (map[string]bool, error) {
 	out, err := g.read(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-cr-at-eol", from, to)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	recs, err := fields(out)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	real := map[string]bool{}
+	lines := map[string]bool{}
 	for _, rec := range recs {
 		f := strings.SplitN(rec, "\t", 3)
 		if len(f) != 3 {
-			return fmt.Errorf("git answered %q", rec)
+			return nil, fmt.Errorf("git answered %q", rec)
 		}
 		if f[0] != "0" || f[1] != "0" {
-			real[f[2]] = true
+			lines[f[2]] = true
 		}
 	}
-	for i, c := range list {
-		if c.Kind == Modified && maybeEOL(c) && !real[c.Path] {
-			list[i].EOLOnly = true
-		}
-	}
-	return nil
+	return lines, nil
 }
 
-// markIgnored marks the changes that git would not commit, because a rule matches and it does not track them.
-func (t *Tree) markIgnored(ctx context.Context, list []Change) error {
+// matched returns those of the changed paths that an ignore rule of the workspace or of the user's matches.
+// The index has no say in it: git would refuse questions about what is in a repository that the index names.
+func (t *Tree) matched(ctx context.Context, list []Change) (map[string]bool, error) {
 	var paths []string
 	for _, c := range list {
-		if c.Kind != Deleted && !t.inNested(c.Path) { // git refuses questions about what is in another repository
+		if kind, _ := kindAt(t.dir, c.Path); c.Kind != Deleted && kind != "beyond" { // git refuses that as well
 			paths = append(paths, c.Path)
 		}
 	}
 	if len(paths) == 0 {
-		return nil
+		return nil, nil
 	}
-	hit, err := t.git.checkIgnore(ctx, paths)
-	if err != nil {
-		return err
-	}
-	for i, c := range list {
-		list[i].Ignored = c.Kind != Deleted && hit[c.Path]
-	}
-	return nil
+	return t.git.checkIgnore(ctx, paths, "--no-index")
 }
 
-// inNested reports whether a path is in a nested repository.
-func (t *Tree) inNested(p string) bool {
-	for _, d := range t.shadow.state.Modules {
-		if strings.HasPrefix(p, d+"/") {
-			return true
-		}
+// markIgnored marks the changes that git would not commit, because a rule matches and it does not track them.
+func (t *Tree) markIgnored(ctx context.Context, list []Change, matched map[string]bool) error {
+	if len(matched) == 0 {
+		return nil
 	}
-	if t.last != nil {
-		for d := range t.last.meta.Nested {
-			if strings.HasPrefix(p, d+"/") {
-				return true
-			}
-		}
+	tracked, err := t.staged(ctx)
+	if err != nil {
+		return fmt.Errorf("ask which paths git tracks: %w", err)
 	}
-	return false
+	for i, c := range list {
+		_, known := tracked[c.Path]
+		list[i].Ignored = c.Kind != Deleted && matched[c.Path] && !known
+	}
+	return nil
 }

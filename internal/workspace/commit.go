@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -236,17 +234,7 @@ func (r *Repo) sameBytes(full, blob string) bool {
 }
 
 func (r *Repo) isBlob(data []byte, blob string) bool {
-	head := fmt.Sprintf("blob %d\x00", len(data))
-	if r.format == "sha256" {
-		h := sha256.New()
-		h.Write([]byte(head))
-		h.Write(data)
-		return fmt.Sprintf("%x", h.Sum(nil)) == blob
-	}
-	h := sha1.New()
-	h.Write([]byte(head))
-	h.Write(data)
-	return fmt.Sprintf("%x", h.Sum(nil)) == blob
+	return objectID(r.format, "blob", data) == blob
 }
 
 // unstageEOL takes changes of line endings alone out of the index again.
@@ -255,7 +243,7 @@ func (t *Tree) unstageEOL(ctx context.Context, head string) error {
 	if err != nil {
 		return err
 	}
-	list, err := t.shadow.git.diffTrees(ctx, head+"^{tree}", strings.TrimSpace(string(a.out)), false)
+	list, err := t.shadow.git.diffTrees(ctx, head+"^{tree}", strings.TrimSpace(string(a.out)))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,22 +23,15 @@ type difference struct {
 
 // apply brings the differences, and with them t.now, up to date with a survey.
 func (t *Tree) apply(ctx context.Context, s survey) error {
-	isRules := func(p string) bool { return path.Base(p) == ".gitignore" }
-	if slices.ContainsFunc(s.untracked, isRules) {
-		t.scan.forgetIgnored()
-	}
 	want := make(map[string]difference, len(s.changed)+len(s.untracked))
 	for p, base := range s.changed {
-		if isRules(p) {
-			t.scan.forgetIgnored()
-		}
 		want[p] = difference{tracked: true, base: base}
 	}
-	nested, err := t.nestedFiles(ctx, s.scan.nested, s.untracked)
+	nested, err := t.nestedFiles(ctx, s.scan.nested)
 	if err != nil {
 		return err
 	}
-	watched, err := t.watched(ctx)
+	watched, err := t.watched(ctx, s.ignored)
 	if err != nil {
 		return err
 	}
@@ -136,7 +128,8 @@ func (t *Tree) fold(ctx context.Context) error {
 			return err
 		}
 	}
-	t.over, t.shadow.bulk = map[string]difference{}, 1
+	t.scan.addRules(add)
+	t.over, t.entered, t.shadow.bulk = map[string]difference{}, map[string]bool{}, 1
 	return nil
 }
 
@@ -164,25 +157,23 @@ func (t *Tree) keepFiles(ctx context.Context, paths []string) ([]string, error) 
 		if err != nil {
 			return nil, fmt.Errorf("read %q: %w", p, err)
 		}
+		var data []byte
 		switch {
 		case st.Mode()&fs.ModeSymlink != 0:
-			to, err := os.Readlink(full)
-			if err != nil {
-				return nil, fmt.Errorf("read %q: %w", p, err)
-			}
-			if ids[i], err = t.shadow.git.blob(ctx, []byte(to)); err != nil {
-				return nil, err
-			}
-		case strings.Contains(p, "\n") || strings.HasPrefix(p, `"`): // git would read these as something else
-			data, err := os.ReadFile(full)
-			if err != nil {
-				return nil, fmt.Errorf("read %q: %w", p, err)
-			}
-			if ids[i], err = t.shadow.git.blob(ctx, data); err != nil {
-				return nil, err
-			}
-		default:
+			var to string
+			to, err = os.Readlink(full)
+			data = []byte(to)
+		case st.Size() > largest && !strings.Contains(p, "\n") && !strings.HasPrefix(p, `"`): // those git would read as something else
 			batch, at = append(batch, p), append(at, i)
+			continue
+		default:
+			data, err = os.ReadFile(full)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %q: %w", p, err)
+		}
+		if ids[i], err = t.shadow.store.put("blob", data); err != nil {
+			return nil, err
 		}
 	}
 	if len(batch) == 0 {

@@ -145,6 +145,7 @@ func (t *Tree) putBackIndex(ctx context.Context, was Snapshot) error {
 		t.copied = was.meta.Index
 		return err
 	}
+	os.Remove(path) // it may be no index at all, which git would not replace
 	if was.Head == "" {
 		return t.git.write(ctx, "read-tree", "--empty")
 	}
@@ -156,7 +157,8 @@ func (t *Tree) putBackIndex(ctx context.Context, was Snapshot) error {
 }
 
 // indexFlags finds entries that the phase marked so that git no longer looks at their files, and puts the
-// index back when it holds anything else than at the start.
+// index back when it holds anything else than at the start. What the phase left is in a copy; the index itself
+// may have been put back with HEAD.
 func (e *enforcing) indexFlags(ctx context.Context) error {
 	t := e.t
 	if t.checkout || e.start.meta.Index == e.Before.meta.Index || e.start.meta.Index == "" {
@@ -169,21 +171,27 @@ func (e *enforcing) indexFlags(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	is, err := t.entries(ctx, filepath.Join(t.admin, "index"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		is = nil // the phase left something that is no index
+	var is []string
+	readable := e.Before.meta.Index != ""
+	if readable {
+		if is, err = t.entries(ctx, filepath.Join(t.shadow.dir, e.Before.meta.Index)); err != nil {
+			readable = false // the phase left something that is no index
+		}
 	}
-	if slices.Equal(was, is) {
+	if readable && slices.Equal(was, is) {
 		return nil
 	}
 	flagged, err := hiding(was, is)
 	if err != nil {
 		return err
 	}
-	if e.ahead {
-		err = t.clearFlags(ctx, flagged)
-	} else {
+	switch {
+	case !e.ahead:
 		err = t.putBackIndex(ctx, e.start)
+	case readable:
+		err = t.clearFlags(ctx, flagged)
+	default:
+		err = t.putBackIndex(ctx, Snapshot{Head: e.Before.Head})
 	}
 	if err != nil {
 		return fmt.Errorf("put the index back: %w", err)

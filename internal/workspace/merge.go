@@ -54,7 +54,7 @@ func (m *merging) run(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if m.incoming, err = m.r.git.diffTrees(ctx, m.s.BranchPoint, m.Commit, false); err != nil {
+	if m.incoming, err = m.r.git.diffTrees(ctx, m.s.BranchPoint, m.Commit); err != nil {
 		return err
 	}
 	for _, c := range m.incoming {
@@ -203,7 +203,7 @@ func (m *merging) complete(ctx context.Context, t *Tree) error {
 	if m.s.Tree == "" {
 		return nil
 	}
-	list, err := m.r.git.diffTrees(ctx, m.s.Tree, m.Commit, false)
+	list, err := m.r.git.diffTrees(ctx, m.s.Tree, m.Commit)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (m *merging) withoutWorktree(ctx context.Context, tip string) error {
 	if m.s.Tree == "" {
 		return m.ahead(ctx)
 	}
-	list, err := m.r.git.diffTrees(ctx, m.s.Tree, tip, false)
+	list, err := m.r.git.diffTrees(ctx, m.s.Tree, tip)
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,26 @@ func (t *Tree) inner(dir string) git {
 	return git{env: t.git.env, dir: full, gitDir: filepath.Join(full, ".git"), workTree: full, lockWait: t.git.lockWait}
 }
 
-// nestedFiles lists the files of those nested repositories that git names as a whole, because it has no
-// entry below them. Ignored ones are left out.
-func (t *Tree) nestedFiles(ctx context.Context, dirs, untracked []string) ([]string, error) {
+// nestedFiles lists the files of nested repositories that have no entry: git names such a repository as a whole,
+// or, where a file of that name has an entry, not at all. Ignored ones are left out.
+func (t *Tree) nestedFiles(ctx context.Context, dirs []string) ([]string, error) {
+	if len(dirs) == 0 {
+		return nil, nil
+	}
+	out, err := t.shadow.git.read(ctx, append([]string{"ls-files", "-z", "--"}, dirs...)...)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := fields(out)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(entries))
+	for _, p := range entries {
+		known[p] = true
+	}
 	var files []string
 	for _, d := range dirs {
-		if !slices.Contains(untracked, d+"/") {
-			continue
-		}
 		err := filepath.WalkDir(filepath.Join(t.dir, d), func(p string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -59,7 +71,7 @@ func (t *Tree) nestedFiles(ctx context.Context, dirs, untracked []string) ([]str
 				return nil
 			}
 			rel, err := filepath.Rel(t.dir, p)
-			if err == nil && (e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0) {
+			if err == nil && !known[rel] && (e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0) {
 				files = append(files, rel)
 			}
 			return err

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,7 +23,7 @@ type owner struct {
 	common, admin string // admin is common for the main checkout
 	seen          map[string]ownSeen
 	excludes      map[string][]byte // contents of info/exclude, by blob
-	tree          string            // digest of the last set
+	kept          []leaf            // the last set
 	commit        string            // and the commit that keeps it
 }
 
@@ -84,7 +83,7 @@ func (o *owner) place(name string) string {
 }
 
 // state returns the files with their content kept as blobs.
-func (o *owner) state(ctx context.Context, g git) (map[string]ownFile, error) {
+func (o *owner) state(st *store) (map[string]ownFile, error) {
 	paths, err := o.paths()
 	if err != nil {
 		return nil, err
@@ -117,7 +116,7 @@ func (o *owner) state(ctx context.Context, g git) (map[string]ownFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		if file.Blob, err = g.blob(ctx, data); err != nil {
+		if file.Blob, err = st.put("blob", data); err != nil {
 			return nil, err
 		}
 		if name == ".git/info/exclude" {
@@ -129,54 +128,25 @@ func (o *owner) state(ctx context.Context, g git) (map[string]ownFile, error) {
 	return files, nil
 }
 
-// blob keeps bytes as an object.
-func (g git) blob(ctx context.Context, data []byte) (string, error) {
-	if data == nil {
-		data = []byte{}
-	}
-	a, err := g.do(ctx, call{args: []string{"hash-object", "-w", "--stdin", "--no-filters"}, stdin: data, writes: true})
-	if err != nil {
-		return "", fmt.Errorf("keep a file: %w", err)
-	}
-	return strings.TrimSpace(string(a.out)), nil
-}
-
 // keep returns a commit that holds the files, so that their blobs are not collected.
-func (o *owner) keep(ctx context.Context, g git, files map[string]ownFile) (string, error) {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var lines strings.Builder
-	for _, name := range names {
+func (o *owner) keep(c *trees, files map[string]ownFile) (string, error) {
+	entries := make([]leaf, 0, len(files))
+	for name, f := range files {
 		flat := strings.NewReplacer("%", "%25", "/", "%2F").Replace(strings.TrimPrefix(name, ".git/"))
-		fmt.Fprintf(&lines, "%s blob %s\t%s\x00", files[name].Mode, files[name].Blob, flat)
+		entries = append(entries, leaf{mode: f.Mode, name: flat, id: f.Blob})
 	}
-	if lines.String() == o.tree && o.commit != "" {
+	slices.SortFunc(entries, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
+	if o.commit != "" && slices.Equal(entries, o.kept) {
 		return o.commit, nil
 	}
-	a, err := g.do(ctx, call{args: []string{"mktree", "-z"}, stdin: []byte(lines.String()), writes: true})
-	if err != nil {
-		return "", fmt.Errorf("keep git's own files: %w", err)
-	}
-	c, err := g.commitTree(ctx, strings.TrimSpace(string(a.out)), "foundry: git's own files\n")
+	tree, err := c.add(entries)
 	if err != nil {
 		return "", err
 	}
-	o.tree, o.commit = lines.String(), c
-	return c, nil
-}
-
-// commitTree makes a commit of a tree.
-func (g git) commitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
-	args := []string{"commit-tree"}
-	for _, p := range parents {
-		args = append(args, "-p", p)
-	}
-	a, err := g.do(ctx, call{args: append(args, tree), stdin: []byte(message), writes: true})
+	commit, err := c.store.commit(tree, "foundry: git's own files\n")
 	if err != nil {
-		return "", fmt.Errorf("make a commit of a tree: %w", err)
+		return "", err
 	}
-	return strings.TrimSpace(string(a.out)), nil
+	o.kept, o.commit = entries, commit
+	return commit, nil
 }

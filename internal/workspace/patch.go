@@ -2,13 +2,11 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +26,16 @@ const treeMode = "40000"
 
 // trees reads, makes and remembers tree objects.
 type trees struct {
-	git    git
-	format string
-	cache  map[string][]leaf // by id
+	git   git
+	store *store
+	cache map[string][]leaf // by id
 }
 
 // cacheTrees is how many trees are remembered before the memory is emptied.
 const cacheTrees = 20000
 
-func newTrees(g git, format string) *trees {
-	return &trees{git: g, format: format, cache: map[string][]leaf{}}
+func newTrees(g git, s *store) *trees {
+	return &trees{git: g, store: s, cache: map[string][]leaf{}}
 }
 
 // dirNode holds the edits of one directory.
@@ -73,16 +71,11 @@ func (c *trees) patch(ctx context.Context, root string, edits map[string]edit) (
 	if err := c.load(ctx, root, dirs); err != nil {
 		return "", fmt.Errorf("read a snapshot: %w", err)
 	}
-	w := &treeWriter{c: c}
-	entries, err := w.apply(top, root)
+	entries, err := c.apply(top, root)
 	if err != nil {
 		return "", err
 	}
-	id := w.add(entries)
-	if err := w.flush(ctx); err != nil {
-		return "", fmt.Errorf("write a snapshot: %w", err)
-	}
-	return id, nil
+	return c.add(entries)
 }
 
 // load reads the trees of some directories below root that are not remembered.
@@ -154,6 +147,113 @@ func (c *trees) find(root, dir string) (id string, known bool) {
 	return id, true
 }
 
+// diff compares two trees entry by entry. The result is sorted by path. Between trees that were made or read
+// here it asks git nothing.
+func (c *trees) diff(ctx context.Context, from, to string) ([]Change, error) {
+	var list []Change
+	level := []twins{{was: from, is: to}}
+	for len(level) > 0 {
+		if err := c.loadIDs(ctx, level); err != nil {
+			return nil, err
+		}
+		var next []twins
+		for _, d := range level {
+			next = c.diffDir(d, next, &list)
+		}
+		level = next
+	}
+	sortChanges(list)
+	return list, nil
+}
+
+// twins is a directory in two trees; an id is empty where there is none.
+type twins struct{ dir, was, is string }
+
+// diffDir compares one directory. It adds what differs to list, and the directories that do to next.
+func (c *trees) diffDir(d twins, next []twins, list *[]Change) []twins {
+	if d.was == d.is {
+		return next
+	}
+	old := make(map[string]leaf, len(c.cache[d.was]))
+	for _, l := range c.cache[d.was] {
+		old[l.name] = l
+	}
+	differ := func(was, is leaf) {
+		p := join2(d.dir, cmp.Or(was.name, is.name))
+		sub := twins{dir: p}
+		if was.mode == treeMode {
+			sub.was, was = was.id, leaf{}
+		}
+		if is.mode == treeMode {
+			sub.is, is = is.id, leaf{}
+		}
+		if sub.was != sub.is {
+			next = append(next, sub)
+		}
+		if was.mode != "" || is.mode != "" {
+			*list = append(*list, leafChange(p, was, is))
+		}
+	}
+	for _, l := range c.cache[d.is] {
+		was := old[l.name]
+		delete(old, l.name)
+		if was != l {
+			differ(was, l)
+		}
+	}
+	for _, was := range old {
+		differ(was, leaf{})
+	}
+	return next
+}
+
+// leafChange says how the file or link at p differs; a leaf without a mode is none.
+func leafChange(p string, was, is leaf) Change {
+	const none = "000000"
+	c := Change{Path: p, OldMode: cmp.Or(was.mode, none), NewMode: cmp.Or(is.mode, none), oldBlob: was.id, newBlob: is.id, Kind: Modified}
+	switch {
+	case was.mode == "":
+		c.Kind = Created
+	case is.mode == "":
+		c.Kind = Deleted
+	case was.mode[:3] != is.mode[:3]:
+		c.Kind = TypeChanged
+	case was.id == is.id:
+		c.Kind = ModeChanged
+	}
+	return c
+}
+
+// loadIDs reads the trees that are not remembered.
+func (c *trees) loadIDs(ctx context.Context, dirs []twins) error {
+	var ids []string
+	for _, d := range dirs {
+		for _, id := range []string{d.was, d.is} {
+			if id != "" && d.was != d.is && c.cache[id] == nil {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	a, err := c.git.do(ctx, call{args: []string{"cat-file", "--batch"}, stdin: []byte(strings.Join(ids, "\n") + "\n")})
+	if err != nil {
+		return err
+	}
+	if err := c.readBatch(a.out, len(ids)); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if c.cache[id] == nil {
+			return fmt.Errorf("the tree %s is not in the repository", id)
+		}
+	}
+	return nil
+}
+
 // readBatch reads the answers of cat-file --batch.
 func (c *trees) readBatch(out []byte, want int) error {
 	for range want {
@@ -185,7 +285,7 @@ func (c *trees) readBatch(out []byte, want int) error {
 
 // parse reads a tree object. The result is never nil.
 func (c *trees) parse(raw []byte) ([]leaf, error) {
-	size := c.hash().Size()
+	size := newHash(c.store.format).Size()
 	entries := []leaf{}
 	for len(raw) > 0 {
 		head, rest, ok := bytes.Cut(raw, []byte{0})
@@ -199,23 +299,9 @@ func (c *trees) parse(raw []byte) ([]leaf, error) {
 	return entries, nil
 }
 
-func (c *trees) hash() hash.Hash {
-	if c.format == "sha256" {
-		return sha256.New()
-	}
-	return sha1.New()
-}
-
-// treeWriter collects new trees, children before their parents.
-type treeWriter struct {
-	c     *trees
-	input bytes.Buffer
-	ids   []string
-}
-
 // apply returns the entries of a directory after its edits. id is its tree before, or "".
-func (w *treeWriter) apply(n *dirNode, id string) ([]leaf, error) {
-	old := w.c.cache[id]
+func (c *trees) apply(n *dirNode, id string) ([]leaf, error) {
+	old := c.cache[id]
 	if id != "" && old == nil {
 		return nil, fmt.Errorf("BUG: workspace: the tree %s was not read", id)
 	}
@@ -228,13 +314,17 @@ func (w *treeWriter) apply(n *dirNode, id string) ([]leaf, error) {
 		if l, ok := entries[name]; ok && l.mode == treeMode {
 			was = l.id
 		}
-		list, err := w.apply(sub, was)
+		list, err := c.apply(sub, was)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case len(list) > 0:
-			entries[name] = leaf{mode: treeMode, name: name, id: w.add(list)}
+			sub, err := c.add(list)
+			if err != nil {
+				return nil, err
+			}
+			entries[name] = leaf{mode: treeMode, name: name, id: sub}
 		case was != "":
 			delete(entries, name)
 		}
@@ -263,8 +353,8 @@ func sortName(l leaf) string {
 	return l.name
 }
 
-// add returns the id of a tree, and has it written when it is not known to be there.
-func (w *treeWriter) add(entries []leaf) string {
+// add writes a tree and returns its id.
+func (c *trees) add(entries []leaf) (string, error) {
 	var raw bytes.Buffer
 	for _, l := range entries {
 		raw.WriteString(l.mode + " " + l.name + "\x00")
@@ -274,44 +364,10 @@ func (w *treeWriter) add(entries []leaf) string {
 		}
 		raw.Write(b)
 	}
-	h := w.c.hash()
-	fmt.Fprintf(h, "tree %d\x00", raw.Len())
-	h.Write(raw.Bytes())
-	id := hex.EncodeToString(h.Sum(nil))
-	if _, known := w.c.cache[id]; known {
-		return id
+	id, err := c.store.put("tree", raw.Bytes())
+	if err != nil {
+		return "", fmt.Errorf("write a snapshot: %w", err)
 	}
-	w.c.cache[id] = entries
-	for _, l := range entries {
-		kind := "blob"
-		switch l.mode {
-		case treeMode:
-			kind = "tree"
-		case "160000":
-			kind = "commit"
-		}
-		fmt.Fprintf(&w.input, "%s %s %s\t%s\x00", l.mode, kind, l.id, l.name)
-	}
-	w.input.WriteByte(0)
-	w.ids = append(w.ids, id)
-	return id
-}
-
-// flush writes the new trees.
-func (w *treeWriter) flush(ctx context.Context) error {
-	if len(w.ids) == 0 {
-		return nil
-	}
-	a, err := w.c.git.do(ctx, call{args: []string{"mktree", "-z", "--missing", "--batch"}, stdin: w.input.Bytes(), writes: true})
-	if err == nil {
-		if got := strings.Fields(string(a.out)); !slices.Equal(got, w.ids) {
-			err = errors.New("git made other trees than it was told to")
-		}
-	}
-	if err != nil { // what was not written must not be taken for known
-		for _, id := range w.ids {
-			delete(w.c.cache, id)
-		}
-	}
-	return err
+	c.cache[id] = entries
+	return id, nil
 }

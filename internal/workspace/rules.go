@@ -55,51 +55,79 @@ func (t *Tree) syncExcludes(at []byte) error {
 	return nil
 }
 
+// hidden returns the content of those .gitignore files that are in no tree, because they hide themselves.
+func (t *Tree) hidden(rules []string) (map[string]string, error) {
+	var m map[string]string
+	for _, p := range rules {
+		if t.scan.rules[p] || t.over[p].mode != "" {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(t.dir, p))
+		if err != nil {
+			return nil, fmt.Errorf("read the ignore rules: %w", err)
+		}
+		if m == nil {
+			m = map[string]string{}
+		}
+		m[p] = string(b)
+	}
+	return m, nil
+}
+
+// otherRules reports whether the ignore rules are not those of the start.
+func (t *Tree) otherRules(ctx context.Context, start Snapshot, hidden map[string]string) (bool, error) {
+	if !maps.Equal(hidden, start.meta.Hidden) {
+		return true, nil
+	}
+	list, err := t.compare(ctx, start.Tree, t.now)
+	return slices.ContainsFunc(list, func(c Change) bool { return path.Base(c.Path) == ".gitignore" }), err
+}
+
 // underRules corrects the differences, which were found under the present ignore rules, to what they are under
-// those of the start. It changes nothing when no rule differs.
-func (t *Tree) underRules(ctx context.Context, start Snapshot, s survey) error {
-	list, err := t.compare(ctx, start.Tree, t.now, false)
+// those of the start. It returns which of the special files count.
+func (t *Tree) underRules(ctx context.Context, start Snapshot, special map[string]string) (map[string]string, error) {
+	list, err := t.compare(ctx, start.Tree, t.now)
 	if err != nil {
-		return err
-	}
-	changed := !maps.Equal(s.scan.hidden, start.meta.Hidden)
-	var created []string
-	for _, c := range list {
-		if path.Base(c.Path) == ".gitignore" {
-			changed = true
-		}
-		if c.Kind == Created {
-			created = append(created, c.Path)
-		}
-	}
-	if !changed {
-		return nil
+		return nil, err
 	}
 	old, err := t.oldRules(ctx, start)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(old.workTree)
 	hidden, err := t.hiddenNow(ctx, old)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shown, err := old.checkIgnore(ctx, created, "--no-index")
+	asked := slices.Collect(maps.Keys(special))
+	for _, c := range list {
+		if c.Kind == Created {
+			asked = append(asked, c.Path)
+		}
+	}
+	ignored, err := old.checkIgnore(ctx, asked, "--no-index")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	want := maps.Clone(t.over)
-	for p := range shown {
-		if !watches(t.shadow.state.Watch, p) && path.Base(p) != ".gitignore" && !want[p].tracked {
+	for p := range ignored {
+		if !watches(t.shadow.state.Watch, p) && !want[p].tracked {
 			delete(want, p)
 		}
 	}
+	special = maps.Clone(special)
+	maps.DeleteFunc(special, func(p, _ string) bool { return ignored[p] })
 	for _, p := range hidden {
-		if _, known := want[p]; !known {
-			want[p] = difference{}
+		switch kind, _ := kindAt(t.dir, p); kind {
+		case "file", "symlink":
+			if _, known := want[p]; !known {
+				want[p] = difference{}
+			}
+		case "fifo", "socket", "device", "special":
+			special[p] = kind
 		}
 	}
-	return t.become(ctx, want)
+	return special, t.become(ctx, want)
 }
 
 // oldRules makes a directory that has nothing but the .gitignore files of a snapshot, in which git can be
@@ -133,16 +161,15 @@ func (t *Tree) oldRules(ctx context.Context, start Snapshot) (git, error) {
 			return g, fmt.Errorf("lay out the ignore rules of the start: %w", err)
 		}
 	}
-	// A directory that hid itself at the start goes on being hidden whole.
-	for p := range start.meta.Hidden {
-		if err := replaceFile(filepath.Join(dir, p), []byte("*\n"), 0o600); err != nil {
+	for p, text := range start.meta.Hidden {
+		if err := replaceFile(filepath.Join(dir, p), []byte(text), 0o600); err != nil {
 			return g, fmt.Errorf("lay out the ignore rules of the start: %w", err)
 		}
 	}
 	return g, nil
 }
 
-// hiddenNow lists the files without an entry that were not ignored under the old rules.
+// hiddenNow lists the files without an entry, special ones too, that were not ignored under the old rules.
 func (t *Tree) hiddenNow(ctx context.Context, old git) ([]string, error) {
 	out, err := t.shadow.git.read(ctx, "ls-files", "-o", "--directory", "-z")
 	if err != nil {
@@ -185,7 +212,7 @@ func (t *Tree) hiddenNow(ctx context.Context, old git) ([]string, error) {
 				case e.Name() == ".git":
 				case e.IsDir():
 					next = append(next, p+e.Name()+"/")
-				case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
+				default:
 					next = append(next, p+e.Name())
 				}
 			}

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -22,7 +21,9 @@ type scanner struct {
 	root    string
 	dirs    map[string]*dirState // by path; the root is ""
 	tracked map[string]bool      // directories that have entries in the last tree
-	ignored map[string]bool      // answers of git about directories without entries
+	rules   map[string]bool      // .gitignore files that have entries
+	ignored map[string]bool      // answers of git about directories without entries, and about special files
+	under   string               // the rules that those answers were given under
 }
 
 // dirState is what was found in one directory.
@@ -41,7 +42,7 @@ type found struct {
 	special map[string]string // path: type
 	nested  []string          // directories with a .git of their own, the root excepted
 	empty   []string          // directories with nothing in them but such directories
-	hidden  map[string]string // .gitignore files in directories that have no entry: digest of the content
+	rules   []string          // .gitignore files
 	notes   []string
 }
 
@@ -54,15 +55,22 @@ func newScanner(root string) *scanner {
 }
 
 // forgetIgnored must be called when an ignore rule may have changed.
-func (s *scanner) forgetIgnored() { s.ignored = map[string]bool{} }
+func (s *scanner) forgetIgnored() { s.ignored, s.under = map[string]bool{}, "" }
 
-// setTree says which directories have entries.
-func (s *scanner) setTree(dirs []string) {
-	s.tracked = make(map[string]bool, len(dirs)+1)
-	s.tracked[""] = true
-	for _, d := range dirs {
-		s.tracked[d] = true
+// underThese forgets the answers that were given under other rules, and reports whether there were any.
+func (s *scanner) underThese(rules string) bool {
+	stale := s.under != rules && len(s.ignored) > 0
+	if stale {
+		s.forgetIgnored()
 	}
+	s.under = rules
+	return stale
+}
+
+// clear forgets which directories have entries.
+func (s *scanner) clear() {
+	s.tracked = map[string]bool{"": true}
+	s.rules = map[string]bool{}
 }
 
 // addPaths adds the directories of further paths that have entries, or will get one.
@@ -70,6 +78,15 @@ func (s *scanner) addPaths(paths []string) {
 	for _, p := range paths {
 		for d := path.Dir(p); d != "." && !s.tracked[d]; d = path.Dir(d) {
 			s.tracked[d] = true
+		}
+	}
+}
+
+// addRules adds the .gitignore files among paths that have entries.
+func (s *scanner) addRules(paths []string) {
+	for _, p := range paths {
+		if path.Base(p) == ".gitignore" {
+			s.rules[p] = true
 		}
 	}
 }
@@ -101,9 +118,7 @@ func (s *scanner) look(rel string, notes *[]string) *dirState {
 			d.subdirs = append(d.subdirs, name)
 		case t.IsRegular() || t&fs.ModeSymlink != 0:
 			d.files = true
-			if name == ".gitignore" {
-				d.ignores = true
-			}
+			d.ignores = d.ignores || name == ".gitignore" && t.IsRegular() // git follows no link to rules
 		default:
 			if d.special == nil {
 				d.special = map[string]string{}
@@ -158,7 +173,7 @@ func typeName(m fs.FileMode) string {
 // scan looks at every directory that is not ignored. check asks git which of some directories an ignore rule
 // matches; they are named without a trailing slash, which git would take for a question about what is in them.
 func (s *scanner) scan(ctx context.Context, check func(context.Context, []string) (map[string]bool, error)) (found, error) {
-	f := found{special: map[string]string{}, hidden: map[string]string{}}
+	f := found{special: map[string]string{}}
 	level := []string{""}
 	for len(level) > 0 {
 		var next, unknown []string
@@ -196,9 +211,30 @@ func (s *scanner) scan(ctx context.Context, check func(context.Context, []string
 		}
 		level = next
 	}
+	if err := s.plainSpecial(ctx, f.special, check); err != nil {
+		return f, err
+	}
 	slices.Sort(f.nested)
 	slices.Sort(f.empty)
 	return f, nil
+}
+
+// plainSpecial asks which pipes, sockets and devices are ignored, so that the answers are known.
+func (s *scanner) plainSpecial(ctx context.Context, special map[string]string, check func(context.Context, []string) (map[string]bool, error)) error {
+	var unknown []string
+	for p := range special {
+		if _, known := s.ignored[p]; !known {
+			unknown = append(unknown, p)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	hit, err := check(ctx, unknown)
+	for _, p := range unknown {
+		s.ignored[p] = hit[p]
+	}
+	return err
 }
 
 // collect adds what is in one directory.
@@ -209,14 +245,11 @@ func (s *scanner) collect(f *found, rel string, d *dirState) {
 	if d.nested && rel != "" {
 		f.nested = append(f.nested, rel)
 	}
-	if rel != "" && !s.tracked[rel] {
-		if d.ignores {
-			b, _ := os.ReadFile(filepath.Join(s.root, rel, ".gitignore")) // one that cannot be read hides nothing
-			f.hidden[rel+"/.gitignore"] = fmt.Sprintf("%x", sha256.Sum256(b))
-		}
-		if !d.files && !d.nested && len(d.special) == 0 {
-			f.empty = append(f.empty, rel)
-		}
+	if d.ignores {
+		f.rules = append(f.rules, join2(rel, ".gitignore"))
+	}
+	if rel != "" && !s.tracked[rel] && !d.files && !d.nested && len(d.special) == 0 {
+		f.empty = append(f.empty, rel)
 	}
 }
 

@@ -39,7 +39,7 @@ func (t *Tree) rememberSetup(ctx context.Context) error {
 		t.shadow.state.Setup = s.Commit
 		t.notes = append(t.notes, "the setup left untracked files, which no commit takes up unless a phase changes them: "+few(left))
 	}
-	if now, err := t.repo.git.diffTrees(ctx, s.Head, s.Tree, false); err == nil {
+	if now, err := t.repo.git.diffTrees(ctx, s.Head, s.Tree); err == nil {
 		changed = slices.DeleteFunc(changed, func(p string) bool {
 			return !slices.ContainsFunc(now, func(c Change) bool { return c.Path == p && !c.EOLOnly })
 		})

@@ -24,6 +24,7 @@ import (
 type shadow struct {
 	dir   string
 	git   git
+	store *store
 	index identity // of the index file as we left it
 	bulk  int64    // second in which most entries were last written; 0 when none of them can be racy
 	state shadowState
@@ -44,6 +45,15 @@ type shadowState struct {
 	Branch  string   `json:"branch,omitempty"`  // full name; empty when detached
 }
 
+// each returns a state in which f has been applied to every text that may hold any bytes.
+func (s shadowState) each(f func(string) string) shadowState {
+	for _, list := range []*[]string{&s.Watch, &s.Scratch, &s.Ignored, &s.Sparse, &s.Links, &s.Modules} {
+		*list = eachOf(*list, f)
+	}
+	s.Admin, s.Branch = f(s.Admin), f(s.Branch)
+	return s
+}
+
 // identity tells whether a file was replaced or written. ctime cannot be set by a program.
 type identity struct {
 	size         int64
@@ -59,7 +69,8 @@ const attributes = "* -text !eol -ident !filter !working-tree-encoding !diff !me
 
 // openShadow makes the private git directory at dir, or takes it over from an earlier process.
 func openShadow(r *Repo, dir, workTree string) (*shadow, error) {
-	s := &shadow{dir: dir}
+	objects := filepath.Join(r.common, "objects")
+	s := &shadow{dir: dir, store: &store{dir: objects, format: r.format}}
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfileMode = true\n\tsymlinks = true\n\ttrustctime = true\n\tcheckStat = default\n" +
 		"\tautocrlf = false\n\tlogAllRefUpdates = false\n\texcludesFile = /dev/null\n\tattributesFile = /dev/null\n\tignoreCase = false\n" +
 		"\tprecomposeUnicode = false\n\tprotectNTFS = false\n\tprotectHFS = false\n\tsparseCheckout = false\n\tlooseCompression = 1\n" +
@@ -87,12 +98,13 @@ func openShadow(r *Repo, dir, workTree string) (*shadow, error) {
 		if err := json.Unmarshal(b, &s.state); err != nil {
 			s.state = shadowState{} // torn by a crash of the machine: it is made anew
 		}
+		s.state = s.state.each(unescape)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the snapshot area: %w", err)
 	}
 	s.git = git{
 		env: process.Environ(r.git.env, []string{
-			"GIT_OBJECT_DIRECTORY=" + filepath.Join(r.common, "objects"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull,
+			"GIT_OBJECT_DIRECTORY=" + objects, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull,
 			"GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "GIT_ATTR_NOSYSTEM=1",
 			"GIT_AUTHOR_NAME=Foundry", "GIT_AUTHOR_EMAIL=foundry@localhost", "GIT_COMMITTER_NAME=Foundry", "GIT_COMMITTER_EMAIL=foundry@localhost",
 		}),
@@ -102,7 +114,7 @@ func openShadow(r *Repo, dir, workTree string) (*shadow, error) {
 }
 
 func (s *shadow) save() error {
-	b, err := json.Marshal(s.state)
+	b, err := json.Marshal(s.state.each(escape))
 	if err != nil {
 		panic("BUG: workspace: " + err.Error())
 	}

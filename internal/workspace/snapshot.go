@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,19 +16,6 @@ import (
 // A snapshot is a git tree of everything in a workspace that is not ignored, with the literal bytes of every
 // file, and a commit that keeps it under refs/foundry/<run>/<n>. It costs about what one git status costs:
 // two calls side by side find what differs from the private index, and only that is read.
-
-// meta is what a snapshot knows besides its tree. It is written into the message of its commit.
-type meta struct {
-	Head    string             `json:"head,omitempty"`
-	Branch  string             `json:"branch,omitempty"`
-	Own     map[string]ownFile `json:"own,omitempty"`
-	Special map[string]string  `json:"special,omitempty"` // path: fifo, socket, device
-	Nested  map[string]string  `json:"nested,omitempty"`  // nested repository: its HEAD, or ""
-	Empty   []string           `json:"empty,omitempty"`   // empty directories
-	Hidden  map[string]string  `json:"hidden,omitempty"`  // .gitignore files that hide their own directory: digest
-	Busy    []string           `json:"busy,omitempty"`    // operations that HEAD is in the middle of
-	Index   string             `json:"index,omitempty"`   // the file in the snapshot area that is a copy of the index
-}
 
 // Tree is the workspace of one run. Its methods may be called from several goroutines, one works at a time.
 type Tree struct {
@@ -50,13 +36,12 @@ type Tree struct {
 	last     *Snapshot
 	trees    *trees
 	now      string                // the tree of the private index with the overlay
+	entered  map[string]bool       // watched paths that are known to have an entry in the private index
 	over     map[string]difference // where the files differ from the private index
 	saved    identity              // of the real index when it was last copied
 	copied   string
 	notes    []string
 	hookTime time.Duration // a commit with the user's hooks may take so long
-
-	compared comparison
 }
 
 // Dir returns the directory of the workspace.
@@ -118,16 +103,15 @@ func (t *Tree) take(ctx context.Context, start *Snapshot) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
+	return t.keep(ctx, tree, m, notes)
+}
+
+// keep makes a snapshot of a tree, unless the last one says the same.
+func (t *Tree) keep(ctx context.Context, tree string, m meta, notes []string) (Snapshot, error) {
 	if t.last != nil && t.last.Tree == tree && t.last.meta.equal(m) {
 		return *t.last, nil
 	}
-	return t.store(ctx, tree, m, notes)
-}
-
-// equal reports whether two metas say the same.
-func (m meta) equal(o meta) bool {
-	return m.Head == o.Head && m.Branch == o.Branch && maps.Equal(m.Own, o.Own) && maps.Equal(m.Special, o.Special) && maps.Equal(m.Nested, o.Nested) &&
-		slices.Equal(m.Empty, o.Empty) && maps.Equal(m.Hidden, o.Hidden) && slices.Equal(m.Busy, o.Busy) && m.Index == o.Index
+	return t.write(ctx, tree, m, notes)
 }
 
 // tree makes the tree of the workspace as it is.
@@ -141,7 +125,7 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 	wg.Go(func() { m.Head, m.Branch, headErr = t.headState(ctx) })
 	s, err := t.survey(ctx)
 	if err == nil {
-		m.Own, ownErr = t.own.state(ctx, t.shadow.git)
+		m.Own, ownErr = t.own.state(t.shadow.store)
 	}
 	wg.Wait()
 	if err = errors.Join(err, headErr, ownErr); err != nil {
@@ -150,12 +134,26 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 	if err := t.apply(ctx, s); err != nil {
 		return "", m, nil, err
 	}
+	m.Empty = s.scan.empty
+	if m.Hidden, err = t.hidden(s.scan.rules); err != nil {
+		return "", m, nil, err
+	}
+	other := false
 	if start != nil {
-		if err := t.underRules(ctx, *start, s); err != nil {
+		if other, err = t.otherRules(ctx, *start, m.Hidden); err != nil {
 			return "", m, nil, err
 		}
 	}
-	m.Special, m.Empty, m.Hidden = s.scan.special, s.scan.empty, s.scan.hidden
+	if other {
+		m.Special, err = t.underRules(ctx, *start, s.scan.special)
+		maps.DeleteFunc(m.Hidden, func(p, _ string) bool { return t.over[p].mode != "" })
+	} else {
+		m.Special = maps.Clone(s.scan.special)
+		maps.DeleteFunc(m.Special, func(p, _ string) bool { return t.scan.ignored[p] })
+	}
+	if err != nil {
+		return "", m, nil, err
+	}
 	if m.Nested, err = t.nested(ctx, s.scan.nested); err != nil {
 		return "", m, nil, err
 	}
@@ -166,23 +164,19 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 	return t.now, m, s.scan.notes, nil
 }
 
-// store makes the commit of a snapshot and its ref.
-func (t *Tree) store(ctx context.Context, tree string, m meta, notes []string) (Snapshot, error) {
-	kept, err := t.own.keep(ctx, t.shadow.git, m.Own)
+// write makes the commit of a snapshot and its ref.
+func (t *Tree) write(ctx context.Context, tree string, m meta, notes []string) (Snapshot, error) {
+	kept, err := t.own.keep(t.trees, m.Own)
 	if err != nil {
 		return Snapshot{}, err
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		panic("BUG: workspace: " + err.Error())
 	}
 	parents := []string{kept}
 	if m.Head != "" {
 		parents = []string{m.Head, kept}
 	}
 	s := Snapshot{N: t.next, Ref: refOf(t.run, strconv.Itoa(t.next)), Tree: tree, Head: m.Head, Branch: m.Branch, Notes: notes, meta: m}
-	message := fmt.Sprintf("foundry snapshot %d of %s\n\n%s\n", s.N, t.run, b)
-	if s.Commit, err = t.shadow.git.commitTree(ctx, tree, message, parents...); err != nil {
+	message := fmt.Sprintf("foundry snapshot %d of %s\n\n%s\n", s.N, t.run, m.encode())
+	if s.Commit, err = t.shadow.store.commit(tree, message, parents...); err != nil {
 		return Snapshot{}, err
 	}
 	if err := t.repo.git.write(ctx, "update-ref", "--no-deref", "-m", "foundry: snapshot", s.Ref, s.Commit, strings.Repeat("0", len(s.Commit))); err != nil {
@@ -225,7 +219,7 @@ func (t *Tree) reload(ctx context.Context, ref string) (Snapshot, error) {
 	header, message, _ := strings.Cut(string(raw), "\n\n")
 	s.Tree = strings.TrimPrefix(strings.SplitN(header, "\n", 2)[0], "tree ")
 	_, body, ok := strings.Cut(message, "\n\n")
-	if !ok || json.Unmarshal([]byte(body), &s.meta) != nil {
+	if s.meta, err = decodeMeta(body); !ok || err != nil {
 		return Snapshot{}, fmt.Errorf("load the snapshot %s: its commit is not one of Foundry's", ref)
 	}
 	s.Head, s.Branch = s.meta.Head, s.meta.Branch

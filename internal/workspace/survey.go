@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,8 +39,9 @@ func (t *Tree) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.scan.setTree(nil)
+		t.scan.clear()
 		t.scan.addPaths(paths)
+		t.scan.addRules(paths)
 	}
 	return nil
 }
@@ -49,7 +51,7 @@ func (t *Tree) ready(ctx context.Context) error {
 func (t *Tree) begin(ctx context.Context) error {
 	s := t.shadow
 	os.Remove(s.indexPath() + ".lock") // of a call that was killed; nobody else writes here
-	t.scan.tracked, t.over = nil, map[string]difference{}
+	t.scan.tracked, t.over, t.entered = nil, map[string]difference{}, map[string]bool{}
 	if t.last == nil && t.next > 1 {
 		last, err := t.reload(ctx, fmt.Sprint(t.next-1))
 		if err != nil {
@@ -114,25 +116,57 @@ func (s *shadow) refresh(ctx context.Context, how string) error {
 type survey struct {
 	changed   map[string]edit // entries whose file may differ: what the index says
 	untracked []string        // files without an entry that are not ignored; a nested repository ends in a slash
+	ignored   []string        // ignored files, where patterns of watched files need them
 	scan      found
 }
 
 // survey asks git and the file system side by side.
 func (t *Tree) survey(ctx context.Context) (survey, error) {
 	var s survey
-	var errs [3]error
+	if err := t.unsparse(ctx); err != nil {
+		return s, err
+	}
+	var errs [4]error
 	var wg sync.WaitGroup
 	wg.Go(func() { s.changed, errs[0] = t.changedEntries(ctx) })
 	wg.Go(func() { s.untracked, errs[1] = t.untracked(ctx) })
-	s.scan, errs[2] = t.scan.scan(ctx, t.shadow.git.checkIgnoreIn)
+	if slices.ContainsFunc(t.shadow.state.Watch, isWild) {
+		wg.Go(func() { s.ignored, errs[3] = t.ignoredFiles(ctx) })
+	}
+	ask := func(ctx context.Context, paths []string) (map[string]bool, error) {
+		return t.shadow.git.checkIgnore(ctx, paths)
+	}
+	s.scan, errs[2] = t.scan.scan(ctx, ask)
 	wg.Wait()
-	return s, errors.Join(errs[:]...)
+	err := errors.Join(errs[:]...)
+	if err == nil && t.scan.underThese(t.rules(s)) {
+		s.scan, err = t.scan.scan(ctx, ask)
+	}
+	return s, err
+}
+
+// rules tells one set of ignore rules from another: the .gitignore files that differ from the private index, or
+// that it does not have.
+func (t *Tree) rules(s survey) string {
+	var b strings.Builder
+	add := func(p string) {
+		if path.Base(p) == ".gitignore" {
+			id, err := identify(filepath.Join(t.dir, p))
+			fmt.Fprintf(&b, "%q %v %v\n", p, id, err == nil)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(s.changed)) {
+		add(p)
+	}
+	for _, p := range s.scan.rules {
+		if !t.scan.rules[p] {
+			add(p)
+		}
+	}
+	return b.String()
 }
 
 func (t *Tree) changedEntries(ctx context.Context) (map[string]edit, error) {
-	if err := t.unsparse(ctx); err != nil {
-		return nil, err
-	}
 	out, err := t.shadow.git.read(ctx, "diff-files", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
 	if err != nil {
 		return nil, err
@@ -207,12 +241,7 @@ func makeReadable(root string) {
 	})
 }
 
-// checkIgnoreIn asks git which of the paths an ignore rule matches.
-func (g git) checkIgnoreIn(ctx context.Context, paths []string) (map[string]bool, error) {
-	return g.checkIgnore(ctx, paths)
-}
-
-// checkIgnore refuses to be told that paths are literal. With "./" in front nothing looks like a pattern.
+// checkIgnore asks git which of the paths an ignore rule matches. Git refuses to be told that paths are literal. With "./" in front nothing looks like a pattern.
 func (g git) checkIgnore(ctx context.Context, paths []string, more ...string) (map[string]bool, error) {
 	asked := make([]string, len(paths))
 	for i, p := range paths {
@@ -255,8 +284,11 @@ func (g git) ownIgnored(ctx context.Context, paths []string) (map[string]bool, e
 	return m, nil
 }
 
-// watched lists the files that snapshots hold although they are ignored.
-func (t *Tree) watched(ctx context.Context) ([]string, error) {
+// isWild reports whether a glob is more than the name of one file.
+func isWild(g string) bool { return strings.ContainsAny(g, `*?[{\`) || strings.HasSuffix(g, "/") }
+
+// watched lists the files that snapshots hold although they are ignored. ignored are those there are.
+func (t *Tree) watched(ctx context.Context, ignored []string) ([]string, error) {
 	var list, wild []string
 	filepath.WalkDir(filepath.Join(t.dir, handoffDir), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -267,21 +299,15 @@ func (t *Tree) watched(ctx context.Context) ([]string, error) {
 		return nil
 	})
 	for _, g := range t.shadow.state.Watch {
-		if strings.ContainsAny(g, `*?[{\`) || strings.HasSuffix(g, "/") {
+		if isWild(g) {
 			wild = append(wild, g)
 		} else {
 			list = append(list, g)
 		}
 	}
-	if len(wild) > 0 {
-		ignored, err := t.ignoredFiles(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range ignored {
-			if watches(wild, p) {
-				list = append(list, p)
-			}
+	for _, p := range ignored {
+		if watches(wild, p) {
+			list = append(list, p)
 		}
 	}
 	return t.withoutEntry(ctx, list)
@@ -291,7 +317,7 @@ func (t *Tree) watched(ctx context.Context) ([]string, error) {
 func (t *Tree) withoutEntry(ctx context.Context, paths []string) ([]string, error) {
 	var ask []string
 	for _, p := range paths {
-		if _, known := t.over[p]; !known {
+		if _, known := t.over[p]; !known && !t.entered[p] {
 			ask = append(ask, p)
 		}
 	}
@@ -306,7 +332,10 @@ func (t *Tree) withoutEntry(ctx context.Context, paths []string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(ask, func(p string) bool { return slices.Contains(have, p) }), nil
+	for _, p := range have {
+		t.entered[p] = true
+	}
+	return slices.DeleteFunc(ask, func(p string) bool { return t.entered[p] }), nil
 }
 
 // ignoredFiles lists every ignored file.

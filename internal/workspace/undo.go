@@ -150,9 +150,10 @@ func (t *Tree) put(p, mode string, data []byte) error {
 		if mode == "100755" {
 			perm |= (perm & 0o444) >> 2
 		}
-		if old, err := os.ReadFile(full); err == nil && bytes.Equal(old, data) {
-			return os.Chmod(full, perm)
+		if old, err := os.ReadFile(full); err == nil && bytes.Equal(old, data) && st.Mode().Perm() == perm {
+			return nil
 		}
+		// The file may have another name, which is to stay as it is: it is made anew even for its permissions.
 		if err := t.unlink(full); err != nil {
 			return err
 		}

@@ -173,7 +173,7 @@ func (r *Repo) newTree(ctx context.Context, run, dir, admin, branch string) (*Tr
 	if t.shadow, err = openShadow(r, r.shadowDir(run), dir); err != nil {
 		return nil, err
 	}
-	t.trees = newTrees(t.shadow.git, r.format)
+	t.trees = newTrees(t.shadow.git, t.shadow.store)
 	r.dropSnapshotLocks(run)
 	t.next, err = r.nextSnapshot(ctx, run)
 	return t, err
