@@ -250,7 +250,7 @@ func (m *machine) callEnds(p graph.PhaseID) {
 			f.ending.status = RunRejected
 		}
 	}
-	if m.g.Phases[p].NeedsTree {
+	if m.g.Phases[p].NeedsTree && !m.watching(-1) {
 		m.setStep(p, stepEnd)
 		return
 	}

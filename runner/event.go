@@ -130,6 +130,7 @@ type RunInfo struct {
 	Jobs        int               `json:"jobs,omitempty"`  // phases at a time; 0 is 1
 	From        string            `json:"from,omitempty"`  // phases before it are taken as not run
 	Until       string            `json:"until,omitempty"` // phases after it are not run
+	Only        []string          `json:"only,omitempty"`  // of a watch: no other phase runs, no rule of these leads anywhere, and the run is accepted when they pass
 	Who         string            `json:"who,omitempty"`
 	File        string            `json:"file,omitempty"` // the pipeline file
 	FileCommit  string            `json:"file_commit,omitempty"`

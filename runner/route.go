@@ -59,6 +59,10 @@ func (m *machine) ended(p graph.PhaseID, r *result) {
 
 // route tries the rules of a phase in order and takes the first that holds and is not used up.
 func (m *machine) route(p graph.PhaseID, o outcome) {
+	if m.watching(m.owner(p)) {
+		m.unmatched(p, o)
+		return
+	}
 	values := m.values(p, m.s.phases[p].current())
 	spent := graph.RuleID(-1)
 	var spentSeen []Seen

@@ -313,6 +313,7 @@ func (m *machine) start(e Event) {
 		m.record(Event{Kind: PhaseQueued, Phase: m.g.Phases[p].Name})
 	}
 	m.narrow(info.From, info.Until)
+	m.only(info.Only)
 }
 
 // ready: the workspace is there; criteria are checked before the work.
@@ -322,7 +323,7 @@ func (m *machine) ready() {
 		return
 	}
 	m.s.stage = stageBefore
-	if len(m.g.Criteria) == 0 {
+	if len(m.g.Criteria) == 0 || m.watching(-1) {
 		m.s.stage = stageWork
 	}
 }
@@ -365,6 +366,24 @@ func (m *machine) narrow(from, until string) {
 			}
 		}
 	}
+}
+
+// only leaves out what a watch does not run.
+func (m *machine) only(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	for _, p := range m.g.Own {
+		if m.s.phases[p].status == Queued && !m.g.Phases[p].Detour && !slices.Contains(names, m.g.Phases[p].Name) {
+			m.leaveOut(p, "not part of the watch")
+			m.edit(p).omitted = true
+		}
+	}
+}
+
+// watching says that the phases of a pipeline run for a watch: just they, whatever the routes say.
+func (m *machine) watching(owner graph.PhaseID) bool {
+	return owner < 0 && m.s.info != nil && len(m.s.info.Only) > 0
 }
 
 // leaveOut: a phase does not run, and neither does what it calls.

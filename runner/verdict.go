@@ -20,7 +20,7 @@ func (m *machine) beginVerdict(owner graph.PhaseID) bool {
 	m.leaveRest(-1, "never entered", "the run finished before it")
 	m.s.stage, m.s.criterion = stageAfter, 0
 	m.s.status = RunRunning
-	if _, reason, _, _ := m.verdict(-1); reason != "" {
+	if _, reason, _, _ := m.verdict(-1); reason != "" || m.watching(-1) {
 		m.s.criterion = len(m.g.Criteria)
 	}
 	return false
@@ -53,6 +53,9 @@ func (m *machine) verdict(owner graph.PhaseID) (culprit graph.PhaseID, reason, t
 		if m.owner(p) == owner && (ph.status == Fail || ph.status == Rejected) && !ph.handled {
 			return p, ReasonUnmatched, fmt.Sprintf("%s ended %s and no rule took it", m.g.Phases[p].Name, ph.status), nil
 		}
+	}
+	if m.watching(owner) {
+		return -1, "", "", nil
 	}
 	for _, p := range m.s.plan.order {
 		ph := m.s.phases[p]

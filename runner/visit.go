@@ -167,7 +167,7 @@ func (m *machine) commandEnded(p graph.PhaseID, e Event) {
 // endCode takes the snapshot that acceptance will read, then settles.
 func (m *machine) endCode(p graph.PhaseID) {
 	w := &m.edit(p).work
-	if m.g.Phases[p].NeedsTree && w.tree == "" {
+	if m.g.Phases[p].NeedsTree && w.tree == "" && !m.watching(-1) {
 		w.step = stepEnd
 		return
 	}

@@ -14,6 +14,11 @@ import (
 // snapshot keeps the workspace as it is. The start of a phase is remembered for its boundary.
 func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	e := d.named(c, runner.SnapshotTaken)
+	if d.watching && c.ID.Phase < 0 {
+		e.Purpose = c.Purpose.String() // nobody goes back to it
+		send(e)
+		return
+	}
 	snap, err := d.look(ctx, &e, send)
 	if err != nil {
 		send(failed(c, e.Phase, fmt.Errorf("taking a snapshot of the workspace: %w", err)))

@@ -83,6 +83,7 @@ type driver struct {
 	timeUp    bool
 	readers   graph.Set // phases whose texts read the context card
 	reading   bool      // a criterion does
+	watching  bool      // the run is a watch's: a person works in the checkout, nothing is compared with what was there
 	parked    bool
 	ended     bool
 	err       error
@@ -109,6 +110,9 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{}}
 	d.busy, d.granted = spent(c.Record.Events())
 	d.readers, d.reading = cardReaders(c.Graph)
+	for _, e := range append(c.Record.Events(), first...) {
+		d.watching = d.watching || e.Run != nil && len(e.Run.Only) > 0
+	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		stop()

@@ -26,6 +26,9 @@ type unbounded struct {
 // begins notes that a program without a boundary is about to run. There is a snapshot from before it, if need
 // be one made for it.
 func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.Rule) error {
+	if d.watching {
+		return nil
+	}
 	d.snapMu.Lock()
 	none := d.last == nil
 	d.snapMu.Unlock()
