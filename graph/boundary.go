@@ -29,6 +29,8 @@ func (c *compiler) boundaries() {
 		ph, src := &c.g.Phases[i], c.src[i]
 		checkGlobs(&c.list, src.Writes, ofWrites)
 		checkGlobs(&c.list, src.Protect, ofProtect)
+		checkGlobs(&c.list, src.Sources, ofSources)
+		ph.Sources = src.Sources.Values()
 		b := glob.Boundary{Protect: shared[:len(shared):len(shared)]}
 		var lists []schema.Texts
 		if ph.Agent >= 0 {

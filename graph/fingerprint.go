@@ -156,6 +156,7 @@ func (d *digest) phase(g *Graph, ph *Phase, agents []string) {
 	d.int(ph.ExitCodes...)
 	d.env(ph.Env)
 	d.text(ph.Dir, ph.Model)
+	d.texts(ph.Sources)
 	if ph.Agent >= 0 {
 		d.text(agents[ph.Agent])
 		for _, i := range g.Agents[ph.Agent].Fallback {

@@ -233,6 +233,7 @@ type Phase struct {
 	ExitCodes []int  // codes that pass
 	Nonzero   bool   // any code but 0 passes
 	Outputs   []Output
+	Sources   []string      // globs of what decides whether it has to run; empty: always
 	Message   *dsl.Template // git_commit
 
 	// ask

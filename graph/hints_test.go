@@ -128,6 +128,7 @@ var followed = []follows{
 		}
 		return p.removeKey(m[1])
 	}},
+	{form(`remove sources(?:$|, or writes)`), func(p page, _ []string) string { return p.removeKey("sources") }},
 	{form(`keep one of them`), func(p page, _ []string) string { return p.removeKey("command") }},
 	{form(`put the condition on the rule`), func(p page, _ []string) string { return p.removeKey("when") }},
 	{form(`(?:write the command after it|close it), or`), func(p page, _ []string) string { return p.replace("") }},

@@ -95,7 +95,7 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 		inherit(t.to, *t.from)
 	}
 	for _, t := range []struct{ to, from *schema.Texts }{
-		{&out.Needs, &base.Needs}, {&out.Writes, &base.Writes}, {&out.Protect, &base.Protect}, {&out.Inputs, &base.Inputs},
+		{&out.Needs, &base.Needs}, {&out.Writes, &base.Writes}, {&out.Protect, &base.Protect}, {&out.Inputs, &base.Inputs}, {&out.Sources, &base.Sources},
 	} {
 		inheritList(t.to, *t.from)
 	}
@@ -160,7 +160,7 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
 	}
 	if kindKeys[was] != kindKeys[now] || was == "builtin" || now == "builtin" {
-		base.Message, base.ExitCodes, base.Outputs = schema.Text{}, schema.ExitCodes{}, nil
+		base.Message, base.ExitCodes, base.Outputs, base.Sources = schema.Text{}, schema.ExitCodes{}, nil, schema.Texts{}
 	}
 }
 

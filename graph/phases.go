@@ -81,8 +81,15 @@ func (c *compiler) foreignKeys(ph *Phase, src *schema.Phase) {
 	if src.Message.Set && ph.Kind != Commit {
 		foreign("message", src.Message.Span(), "builtin: git_commit")
 	}
+	if src.Sources.Set && src.Writes.Set && len(src.Writes.Items) > 0 {
+		c.list.Report(diag.PhaseKind, src.Sources.Span, "%q may write files, which would be missing when it passes unstarted", ph.Name).
+			Hintf("remove sources, or writes: what has sources is a check")
+	}
 	if !src.Builtin.Set {
 		return
+	}
+	if src.Sources.Set {
+		foreign("sources", src.Sources.Span, "a phase with run or command")
 	}
 	if src.ExitCodes.Set {
 		foreign("exit_codes", src.ExitCodes.Span, "a phase with run or command")

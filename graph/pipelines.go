@@ -183,6 +183,7 @@ func (c *Catalogue) checkProject(list *diag.List) {
 const (
 	ofProtect = "remove it: what protect names has no exceptions"
 	ofWrites  = "remove it, and name under protect what must not be written"
+	ofSources = "remove it: what sources names has no exceptions"
 )
 
 // checkGlobs reports patterns that could never match what their author meant. The hint is for one that begins with !.

@@ -115,9 +115,19 @@ type Event struct {
 	Checks    []gates.Check   `json:"checks,omitempty"`
 	Answer    string          `json:"answer,omitempty"` // ask.answered: approve, reject
 	Who       string          `json:"who,omitempty"`
-	Limit     string          `json:"limit,omitempty"`  // budget.reached, grant.given: time, turns, tokens, cost, phases
-	Grant     float64         `json:"grant,omitempty"`  // grant.given: how much more
-	Commit    string          `json:"commit,omitempty"` // run.merged, command.ended of git_commit
+	Limit     string          `json:"limit,omitempty"`   // budget.reached, grant.given: time, turns, tokens, cost, phases
+	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
+	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
+	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
+	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked: it is the evidence of an earlier visit, nothing was started
+}
+
+// Reused names the visit that evidence was taken over from.
+type Reused struct {
+	Run   string    `json:"run"`
+	Phase string    `json:"phase"`
+	Visit int       `json:"visit"`
+	At    time.Time `json:"at"` // when it ended
 }
 
 // RunInfo is what a run starts with; it never changes.
@@ -131,6 +141,7 @@ type RunInfo struct {
 	From        string            `json:"from,omitempty"`  // phases before it are taken as not run
 	Until       string            `json:"until,omitempty"` // phases after it are not run
 	Only        []string          `json:"only,omitempty"`  // of a watch: no other phase runs, no rule of these leads anywhere, and the run is accepted when they pass
+	Force       bool              `json:"force,omitempty"` // what was proven before does not count
 	Who         string            `json:"who,omitempty"`
 	File        string            `json:"file,omitempty"` // the pipeline file
 	FileCommit  string            `json:"file_commit,omitempty"`

@@ -361,6 +361,7 @@ type Phase struct {
 	Message   Text
 	ExitCodes ExitCodes
 	Outputs   []Output
+	Sources   Texts
 
 	Ask Text
 

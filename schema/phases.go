@@ -48,7 +48,7 @@ func (l *language) phases() {
 		exitCodes("exit_codes", "the exit codes that are a pass, or nonzero", func(p *Phase) *ExitCodes { return &p.ExitCodes }).only("code"),
 		names("outputs", "output", "values read out of what it printed", func(d *decoder, v value, p *Phase) { p.Outputs = mapOf(d, v, shortName, d.output) }).only("code"),
 		unbuilt[Phase]("repeat", ShapeInt, "it must pass so many times in a row").only("code"),
-		unbuilt[Phase]("sources", ShapeTexts, "files without a change of which it need not run").only("code"),
+		texts("sources", "patterns of the files that decide whether it has to run: it passes unstarted while these are as when it last passed", func(p *Phase) *Texts { return &p.Sources }).only("code"),
 
 		text("ask", "the question to a person, a template", func(p *Phase) *Text { return &p.Ask }).only("ask"),
 		text("call", "the pipeline that runs as this phase", func(p *Phase) *Text { return &p.Call }).only("call"),

@@ -83,7 +83,7 @@ func (s *session) detachedArgs(c *cli.Context, id string) []string {
 			args = append(args, "--"+name, value)
 		}
 	}
-	for _, name := range []string{"no-isolation", "keep-going"} {
+	for _, name := range []string{"no-isolation", "keep-going", "force"} {
 		if c.Bool(name) {
 			args = append(args, "--"+name)
 		}

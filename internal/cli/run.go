@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,7 +94,7 @@ func (s *session) drive(d driving) error {
 	force := make(chan struct{})
 	unheard := sync.OnceFunc(s.secondSignal(force))
 	defer unheard()
-	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Force: force,
+	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Proofs: filepath.Join(d.pl.repo.Home(), ".foundry", "proven"), Force: force,
 		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard, force)}
 	if d.input {
 		c.Ask = s.askPerson

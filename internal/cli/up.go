@@ -49,6 +49,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.StringFlag{Name: "agents", Usage: "play scripted agents from `FILE`, a file of pipeline tests; the rest is real"},
 				&cli.StringFlag{Name: "from", Usage: "start at `PHASE`; what lies before it does not run"},
 				&cli.StringFlag{Name: "until", Usage: "stop after `PHASE`"},
+				&cli.BoolFlag{Name: "force", Usage: "start what was proven before, too: phases with sources are not up to date"},
 				&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run what depends on a failed phase anyway"},
 				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "phases at a time; `N` above 1 is not built yet", Value: 1},
 				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
@@ -105,7 +106,7 @@ func (s *session) up(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	info := &runner.RunInfo{Pipeline: g.Pipeline, Request: request, KeepGoing: c.Bool("keep-going"), From: c.String("from"), Until: c.String("until"),
+	info := &runner.RunInfo{Pipeline: g.Pipeline, Request: request, KeepGoing: c.Bool("keep-going"), Force: c.Bool("force"), From: c.String("from"), Until: c.String("until"),
 		Who: who(), File: p.name, Fingerprint: g.Fingerprint, Version: versionText()}
 	if info.Params, err = parameters(g, c.StringSlice("set")); err != nil {
 		return err

@@ -51,6 +51,10 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 	case graph.Commit:
 		e.Result, e.Commit = d.gitCommit(ctx, start.Message)
 	default:
+		var proven bool
+		if proven, err = d.upToDate(ph, c, start, &e); err != nil || proven {
+			break
+		}
 		if err = d.begins(ctx, ph.Name, ph.Name, ph.Boundary.Protect); err != nil {
 			break
 		}
@@ -61,6 +65,9 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 	if err != nil {
 		send(failed(c, ph.Name, err))
 		return
+	}
+	if e.Reused == nil {
+		d.ran(ph, c, start, e.Result)
 	}
 	e.Result.Outputs, e.Result.Missing = runner.ReadOutputs(ph.Outputs, e.Result.Output)
 	send(e)

@@ -36,6 +36,7 @@ type Config struct {
 	Now     func() time.Time   // stamps events and measures the time budget
 	Watch   func(runner.Event) // sees every event of this process in order, after it is in the log; may be nil
 	Ask     Asker              // puts a question to a person; nil: an ask parks the run
+	Proofs  string             // the directory of what phases with sources have proven; "" keeps nothing
 	Force   <-chan struct{}    // closed when running work is to be killed without a grace
 }
 
@@ -83,7 +84,11 @@ type driver struct {
 	timeUp    bool
 	readers   graph.Set // phases whose texts read the context card
 	reading   bool      // a criterion does
-	watching  bool      // the run is a watch's: a person works in the checkout, nothing is compared with what was there
+	again     bool      // what was proven before does not count
+	proofMu   sync.Mutex
+	proving   map[visitKey]*proof // of commands that were started
+	proven    map[visitKey]*proof // of those that need not be
+	watching  bool                // the run is a watch's: a person works in the checkout, nothing is compared with what was there
 	parked    bool
 	ended     bool
 	err       error
@@ -107,11 +112,14 @@ type report struct {
 // was running has been stopped, and nothing was concluded from it.
 func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, first ...runner.Event) (end Ending, err error) {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{}}
+		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
+		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}}
 	d.busy, d.granted = spent(c.Record.Events())
 	d.readers, d.reading = cardReaders(c.Graph)
 	for _, e := range append(c.Record.Events(), first...) {
-		d.watching = d.watching || e.Run != nil && len(e.Run.Only) > 0
+		if e.Run != nil {
+			d.watching, d.again = len(e.Run.Only) > 0, e.Run.Force
+		}
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -252,6 +260,11 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	}
 	if d.err = d.append(decisions...); d.err != nil {
 		return
+	}
+	for _, e := range decisions {
+		if e.Kind == runner.PhaseEnded {
+			d.prove(e)
+		}
 	}
 	for _, c := range commands[i:] {
 		d.start(work, c)

@@ -20,6 +20,14 @@ const maxRead = 8 << 20
 // gates judges all gates of a phase, in order: all failures go back together.
 func (d *driver) gates(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.Graph.Phases[c.ID.Phase]
+	if p := d.carriedOver(c); p != nil {
+		for _, g := range p.Gates {
+			e := d.named(c, runner.GateChecked)
+			e.Gate, e.Outcome, e.Checks, e.Reused = g.Gate, g.Outcome, g.Checks, p.reused()
+			send(e)
+		}
+		return
+	}
 	look := &looker{d: d, ctx: ctx, phase: ph, command: c, state: s}
 	for i, gate := range ph.Gates {
 		verdict, err := look.judge(i, gate)

@@ -193,6 +193,12 @@ func (v *Visit) did(b *block) {
 	}
 	if v.Result != nil {
 		b.key("command", Plainly, firstLine(v.Result.Command))
+		if v.Reused != nil {
+			b.key("not run", Plainly, upToDate(v.Reused))
+		}
+		if v.Because != "" {
+			b.key("because", Plainly, v.Because)
+		}
 		b.key("exit", Plainly, howEnded(v.Result)+" after "+millis(v.Result))
 		b.key("note", Yellow, v.Result.Notes...)
 	}

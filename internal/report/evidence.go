@@ -40,7 +40,11 @@ func (t *Trace) evidence(b *block) {
 			if v.Status == "fail" {
 				paint = Red
 			}
-			add(paint, p.Name, firstLine(v.Result.Command), howEnded(v.Result)+notesOf(v.Result.Notes))
+			found := howEnded(v.Result)
+			if v.Reused != nil {
+				found += ", " + upToDate(v.Reused)
+			}
+			add(paint, p.Name, firstLine(v.Result.Command), found+notesOf(v.Result.Notes))
 		}
 		if v.Result != nil && v.Commit != "" && len(v.Result.Notes) > 0 {
 			add(Dim, p.Name, "git commit", firstLine(strings.Join(v.Result.Notes, "; ")))

@@ -340,6 +340,7 @@ func (v *Visit) add(e *runner.Event) {
 		v.Gates = append(v.Gates, Gate{e.Gate, e.Outcome, e.Checks})
 	case runner.CommandEnded:
 		v.Result, v.Commit = e.Result, first(e.Commit, v.Commit)
+		v.Reused, v.Because = e.Reused, e.Because
 	}
 }
 

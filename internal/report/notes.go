@@ -24,6 +24,8 @@ func (v *Visit) note() string {
 		return v.complaint()
 	case v.Envelope != nil:
 		return firstLine(v.summary())
+	case v.Reused != nil:
+		return upToDate(v.Reused)
 	case v.Result != nil:
 		return howEnded(v.Result)
 	}
@@ -40,6 +42,11 @@ func failNote(v *Visit) string {
 		text = said
 	}
 	return text
+}
+
+// upToDate says that nothing was started, and where the evidence is from.
+func upToDate(r *runner.Reused) string {
+	return fmt.Sprintf("up to date, from %s %s@%d", r.Run, r.Phase, r.Visit)
 }
 
 // howEnded says how a command ended.

@@ -28,6 +28,7 @@ type PhaseRow struct {
 	Started    *time.Time         `json:"started"`
 	Ended      *time.Time         `json:"ended"`
 	Exit       *int               `json:"exit"`     // of the command; nil when none ran
+	Reused     *runner.Reused     `json:"reused"`   // the visit that the evidence is from, when nothing was started; else nil
 	Envelope   json.RawMessage    `json:"envelope"` // null when there is none
 	Gates      []Gate             `json:"gates"`
 	Violations []runner.Violation `json:"violations"`
@@ -79,6 +80,7 @@ func (p *Phase) row(g *graph.Graph) PhaseRow {
 		}
 		row.Gates = append(row.Gates, gate)
 	}
+	row.Reused = v.Reused
 	row.Violations = append(row.Violations, v.Violations...)
 	return row
 }

@@ -80,7 +80,9 @@ type Visit struct {
 	Who        string
 	Note       string
 	Commit     string
-	Invalid    bool // its result is void
+	Reused     *runner.Reused // its command was not started: the evidence is from there
+	Because    string         // why its command was started, where it need not have been
+	Invalid    bool           // its result is void
 }
 
 // Gate is what a gate found.

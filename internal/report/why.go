@@ -30,6 +30,12 @@ func (t *Trace) Why(name string, visit int, s Style) (string, error) {
 	} else {
 		say("  entered   in the order of the pipeline: what it depends on had ended")
 	}
+	if v.Reused != nil {
+		say("  not started %s", upToDate(v.Reused))
+	}
+	if v.Because != "" {
+		say("  started   because %s", clean(v.Because))
+	}
 	if v.Feedback != "" {
 		say("  given     %s", strings.ReplaceAll(clean(v.Feedback), "\n", "\n            "))
 	}

@@ -1,0 +1,297 @@
+package drive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"foundry/glob"
+	"foundry/graph"
+	"foundry/runner"
+)
+
+// This file decides whether a code phase with `sources` has to run. What it did when it last passed is kept beside
+// the records: if its definition, what its command was started with and the bytes of its sources are as they were,
+// it passes again without being started, with the evidence of then, marked as such. A phase whose sources match no
+// file is always started: nothing was looked at.
+
+// proof is what a phase passed with.
+type proof struct {
+	Run        string                `json:"run"`
+	Phase      string                `json:"phase"`
+	Visit      int                   `json:"visit"`
+	At         time.Time             `json:"at"`
+	Definition string                `json:"definition"`
+	Start      string                `json:"start"`   // digest of the command as it was started, its environment included
+	Sources    map[string]string     `json:"sources"` // digests of the files
+	Result     *runner.CommandResult `json:"result"`
+	Gates      []runner.Event        `json:"gates,omitempty"` // what they said
+}
+
+// reused names where the evidence comes from.
+func (p *proof) reused() *runner.Reused {
+	return &runner.Reused{Run: p.Run, Phase: p.Phase, Visit: p.Visit, At: p.At}
+}
+
+// proofFile is where the proof of a phase is kept; "" when none is.
+func (d *driver) proofFile(ph *graph.Phase) string {
+	if d.Proofs == "" || len(ph.Sources) == 0 {
+		return ""
+	}
+	return filepath.Join(d.Proofs, d.Graph.Pipeline, strings.ReplaceAll(ph.Name, "/", ".")+".json")
+}
+
+// proofOf reads what a phase last passed with. A file that cannot be read proves nothing.
+func (d *driver) proofOf(ph *graph.Phase) *proof {
+	text, err := os.ReadFile(d.proofFile(ph))
+	var p proof
+	if err != nil || json.Unmarshal(text, &p) != nil || p.Result == nil {
+		return nil
+	}
+	return &p
+}
+
+// candidate is what a phase would prove if it passed now.
+func (d *driver) candidate(ph *graph.Phase, visit int, st runner.Start) (*proof, error) {
+	sources, err := d.digests(ph.Sources)
+	if err != nil {
+		return nil, fmt.Errorf("reading the sources of %s: %w", ph.Name, err)
+	}
+	return &proof{Run: d.Record.ID(), Phase: ph.Name, Visit: visit, Definition: ph.Fingerprint, Start: d.startDigest(st), Sources: sources}, nil
+}
+
+// startDigest is of what a command is started with, wherever and in whichever run.
+func (d *driver) startDigest(st runner.Start) string {
+	h := sha256.New()
+	put := func(s string) {
+		s = strings.NewReplacer(d.Tree.Dir(), "WORKSPACE", d.Record.ID(), "RUN").Replace(s)
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	put(st.Shell)
+	put(st.Dir)
+	for _, a := range st.Argv {
+		put(a)
+	}
+	for _, kv := range st.Env {
+		if !strings.HasPrefix(kv, "FOUNDRY_") {
+			put(kv)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// digests reads every file of the workspace that one of the patterns matches.
+func (d *driver) digests(patterns []string) (map[string]string, error) {
+	out := map[string]string{}
+	var tops []string
+	for _, p := range patterns {
+		top := glob.Base(p)
+		if !slices.ContainsFunc(tops, func(t string) bool { return t == "." || t == top || strings.HasPrefix(top+"/", t+"/") }) {
+			tops = append(tops, top)
+		}
+	}
+	for _, top := range tops {
+		err := filepath.WalkDir(filepath.Join(d.Tree.Dir(), filepath.FromSlash(top)), func(name string, e fs.DirEntry, err error) error {
+			rel, relErr := filepath.Rel(d.Tree.Dir(), name)
+			if err = errors.Join(err, relErr); err != nil {
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil
+				}
+				return err
+			}
+			rel = filepath.ToSlash(rel)
+			if e.IsDir() {
+				if n := path.Base(rel); n == ".git" || n == ".foundry" || n == ".foundry-worktrees" || n == ".foundry-handoff" {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if slices.ContainsFunc(patterns, func(p string) bool { return glob.Match(p, rel) }) {
+				out[rel], err = digestOf(name, e)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// digestOf is of what a file holds and whether it may be executed, or of where a link leads.
+func digestOf(name string, e fs.DirEntry) (string, error) {
+	h := sha256.New()
+	switch {
+	case e.Type()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		io.WriteString(h, "link "+to)
+	case e.Type().IsRegular():
+		f, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "file %v ", info.Mode()&0o100 != 0)
+		if _, err := io.Copy(h, f); err != nil {
+			return "", err
+		}
+	default:
+		return e.Type().String(), nil
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// because says why a phase has to run although it passed before; "" when it need not.
+func because(before, now *proof) string {
+	switch {
+	case before == nil:
+		return "it has not passed before"
+	case len(now.Sources) == 0:
+		return "no file matches its sources"
+	case before.Definition != now.Definition:
+		return "its definition changed"
+	case before.Start != now.Start:
+		return "what it is started with changed"
+	}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(now.Sources)) {
+		if was, ok := before.Sources[name]; !ok {
+			changed = append(changed, name+" is new")
+		} else if was != now.Sources[name] {
+			changed = append(changed, name+" changed")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before.Sources)) {
+		if _, ok := now.Sources[name]; !ok {
+			changed = append(changed, name+" is gone")
+		}
+	}
+	const shown = 3
+	if more := len(changed) - shown; more > 0 {
+		changed = append(changed[:shown], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(changed, ", ")
+}
+
+// upToDate says whether a phase with sources passed with just this before. Otherwise the fact says why it runs, and
+// what it does is proven once the phase has ended well.
+func (d *driver) upToDate(ph *graph.Phase, c runner.Command, st runner.Start, e *runner.Event) (bool, error) {
+	if d.proofFile(ph) == "" {
+		return false, nil
+	}
+	now, err := d.candidate(ph, c.ID.Visit, st)
+	if err != nil {
+		return false, err
+	}
+	before := d.proofOf(ph)
+	key := visitKey{c.ID.Phase, c.ID.Visit}
+	e.Because = because(before, now)
+	if e.Because == "" && d.again {
+		e.Because = "--force"
+	}
+	d.proofMu.Lock()
+	defer d.proofMu.Unlock()
+	if e.Because != "" {
+		d.proving[key] = now
+		return false, nil
+	}
+	d.proven[key] = before
+	result := *before.Result
+	e.Result, e.Reused = &result, before.reused()
+	return true, nil
+}
+
+// ran notes how the command of a phase with sources ended. Sources that changed meanwhile prove nothing: nobody knows
+// which of them it read.
+func (d *driver) ran(ph *graph.Phase, c runner.Command, st runner.Start, result *runner.CommandResult) {
+	d.proofMu.Lock()
+	now := d.proving[visitKey{c.ID.Phase, c.ID.Visit}]
+	d.proofMu.Unlock()
+	if now == nil {
+		return
+	}
+	after, err := d.candidate(ph, c.ID.Visit, st)
+	d.proofMu.Lock()
+	defer d.proofMu.Unlock()
+	if err != nil || because(now, after) != "" {
+		delete(d.proving, visitKey{c.ID.Phase, c.ID.Visit})
+		return
+	}
+	now.Result = result
+}
+
+// carriedOver are the verdicts of the gates of a visit whose command was not started, from when it was; nil when it
+// was started. A resume that finds the proof gone judges again.
+func (d *driver) carriedOver(c runner.Command) *proof {
+	d.proofMu.Lock()
+	defer d.proofMu.Unlock()
+	return d.proven[visitKey{c.ID.Phase, c.ID.Visit}]
+}
+
+// prove keeps the proof of a phase that has ended well. One that cannot be kept costs a run later, nothing else.
+func (d *driver) prove(e runner.Event) {
+	id, ok := d.Graph.Lookup(e.Phase)
+	if !ok {
+		return
+	}
+	key := visitKey{id, e.Visit}
+	d.proofMu.Lock()
+	p := d.proving[key]
+	delete(d.proving, key)
+	delete(d.proven, key)
+	d.proofMu.Unlock()
+	if p == nil || p.Result == nil || e.Status != runner.Success.String() {
+		return
+	}
+	p.At = e.At
+	for _, g := range d.Record.Events() {
+		if g.Kind == runner.GateChecked && g.Phase == e.Phase && g.Visit == e.Visit {
+			p.Gates = append(p.Gates, g)
+		}
+	}
+	file := d.proofFile(&d.Graph.Phases[id])
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = replaceFile(file, text)
+	}
+	if err != nil {
+		d.append(runner.Event{Kind: runner.Warned, Phase: e.Phase, Visit: e.Visit, Text: "what it proved could not be kept, so it will run again: " + err.Error()})
+	}
+}
+
+// replaceFile writes a file so that a reader sees the old one or the new one.
+func replaceFile(name string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".proof-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
