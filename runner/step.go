@@ -230,6 +230,9 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 		}
 		return
 	case RunKilled:
+		if m.s.status == RunInterrupt {
+			m.s.status = RunRunning // what was cut off is stopped with the rest
+		}
 		m.end(-1, RunKill, "", e.Text, nil)
 	case GrantGiven:
 		m.grant(e)
@@ -238,6 +241,9 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 		reason := e.Reason
 		if reason == "" {
 			reason = ReasonInfrastructure
+		}
+		if m.s.status == RunInterrupt {
+			m.s.status = RunRunning
 		}
 		m.end(p, RunFailed, reason, e.Text, nil)
 		if p >= 0 && m.s.phases[p].status == Running {

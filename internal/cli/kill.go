@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"foundry/internal/drive"
 	"foundry/internal/journal"
+	"foundry/internal/process"
 	"foundry/runner"
 )
 
@@ -61,10 +63,27 @@ func (s *session) killResting(pl *place, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := drive.Note(d.graph, rec, d.state, d.missing, time.Now, runner.Event{Kind: runner.RunKilled, Who: who()}); err != nil {
-		return s.broken(*d, err)
+	if _, err := s.closeRun(d, runner.Event{Kind: runner.RunKilled, Who: who()}); err != nil {
+		return err
 	}
 	return s.killed(id)
+}
+
+// closeRun ends a run that no process carries out: what was cut off is put back, and processes that it left are ended.
+// It returns the events that were written.
+func (s *session) closeRun(d *driving, fact runner.Event) ([]runner.Event, error) {
+	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Environ: process.Environ(os.Environ()), Now: time.Now}
+	if _, err := os.Lstat(d.info.Worktree); err == nil && !d.make {
+		if c.Tree, err = drive.Reopen(s.ctx, d.graph, d.pl.repo, *d.info); err != nil {
+			s.note("foundry: %s: its worktree is left as it is: %v", d.rec.ID(), err)
+		}
+	}
+	before := len(d.rec.Events())
+	err := drive.Close(s.ctx, c, d.state, d.missing, fact)
+	if err != nil {
+		return nil, s.broken(*d, err)
+	}
+	return d.rec.Events()[before:], nil
 }
 
 func (s *session) killed(id string) error {

@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"foundry/graph"
 	"foundry/internal/workspace"
@@ -67,7 +68,7 @@ func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snaps
 }
 
 // boundary looks at what the visit changed and undoes what it may not have changed.
-func (d *driver) boundary(ctx context.Context, c runner.Command, send func(...runner.Event)) {
+func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.Graph.Phases[c.ID.Phase]
 	start, err := d.startOf(ctx, c)
 	if err != nil {
@@ -91,12 +92,42 @@ func (d *driver) boundary(ctx context.Context, c runner.Command, send func(...ru
 		w.Text = note
 		send(w)
 	}
+	if !d.isolated() {
+		got.Violations = d.ownViolations(s, c, got.Violations, send)
+	}
 	if len(got.Violations) > 0 {
 		e.Kept = got.Before.Ref // what was undone is still in it
 	}
 	e.Outside = violations(got.Violations)
 	d.sayOutside(ctx, c, send)
 	send(e)
+}
+
+// ownViolations are those that the phase itself speaks of. In the checkout a person may be at work at the same time:
+// what changed there and the agent's report does not name is said, and nobody is blamed for it.
+func (d *driver) ownViolations(s runner.State, c runner.Command, all []workspace.Violation, send func(...runner.Event)) []workspace.Violation {
+	ph := &d.Graph.Phases[c.ID.Phase]
+	claims := ph.Envelope.Claims(runner.Envelope(s, c.ID.Phase))
+	var own []workspace.Violation
+	for i, v := range all {
+		if slices.Contains(claims, v.Path) {
+			own = append(own, v)
+			continue
+		}
+		e := d.named(c, runner.OutsideChanged)
+		e.Text = v.Path + " was " + v.Change
+		if v.Change == "head" || v.Change == "index" {
+			e.Text = v.Path + " has changed"
+		}
+		e.Text += fmt.Sprintf(", which %s may not do (%s); it may have been somebody else", ph.Name, v.Reason)
+		if i == mostOutside {
+			e.Text = fmt.Sprintf("and %d more", len(all)-i)
+		}
+		if i <= mostOutside {
+			send(e)
+		}
+	}
+	return own
 }
 
 // changedPaths lists both sides of a rename.
@@ -117,8 +148,11 @@ func (d *driver) undo(ctx context.Context, c runner.Command, send func(...runner
 	start, err := d.startOf(ctx, c)
 	if err == nil {
 		var now workspace.Snapshot
-		if now, err = d.Tree.Snapshot(ctx); err == nil {
+		if now, err = d.Tree.Snapshot(ctx); err == nil && d.isolated() {
 			e.Ref, err = now.Ref, d.Tree.Restore(ctx, start)
+		} else if err == nil {
+			e.Text = "isolation is off: what it changed stays"
+			start = now
 		}
 	}
 	if err != nil {

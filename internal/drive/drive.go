@@ -91,6 +91,7 @@ type driver struct {
 	watching  bool                // the run is a watch's: a person works in the checkout, nothing is compared with what was there
 	parked    bool
 	ended     bool
+	still     bool // nothing is started for what take decides
 	err       error
 }
 
@@ -111,16 +112,7 @@ type report struct {
 // what Replay said is missing in the log. An error means that the log could not be written: what
 // was running has been stopped, and nothing was concluded from it.
 func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, first ...runner.Event) (end Ending, err error) {
-	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
-		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}}
-	d.busy, d.granted = spent(c.Record.Events())
-	d.readers, d.reading = cardReaders(c.Graph)
-	for _, e := range append(c.Record.Events(), first...) {
-		if e.Run != nil {
-			d.watching, d.again = len(e.Run.Only) > 0, e.Run.Force
-		}
-	}
+	d := newDriver(c, s, first...)
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		stop()
@@ -156,6 +148,21 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		return Ending{View: d.state.View()}, err
 	}
 	return Ending{View: d.state.View(), Parked: d.parked}, d.Record.Sync()
+}
+
+// newDriver is the driver of a run as its record has it, with the events that it starts with.
+func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
+	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
+		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
+		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}}
+	d.busy, d.granted = spent(c.Record.Events())
+	d.readers, d.reading = cardReaders(c.Graph)
+	for _, e := range append(c.Record.Events(), first...) {
+		if e.Run != nil {
+			d.watching, d.again = len(e.Run.Only) > 0, e.Run.Force
+		}
+	}
+	return d
 }
 
 // stoppedBy says what took a run's context away: os/signal calls it "interrupt signal received".
@@ -265,6 +272,9 @@ func (d *driver) take(work context.Context, e runner.Event) {
 		if e.Kind == runner.PhaseEnded {
 			d.prove(e)
 		}
+	}
+	if d.still {
+		return
 	}
 	for _, c := range commands[i:] {
 		d.start(work, c)

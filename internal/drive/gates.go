@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"foundry/gates"
@@ -79,6 +80,9 @@ func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
 		if ev.Changes, ev.Earlier, err = l.diffs(); err != nil {
 			return gates.Verdict{}, err
 		}
+		if gate.Spec.Kind == gates.DiffMatchesClaims && !l.d.isolated() {
+			ev.Changes = l.claimed(ev.Changes)
+		}
 	}
 	if probe.Run && gate.Command != nil {
 		if ev.Run, err = l.run(i, gate); err != nil {
@@ -97,6 +101,14 @@ func (l *looker) files(p gates.Probe) map[string]gates.File {
 		out[path] = gates.File{Exists: f.Exists, Type: f.Type, Size: f.Size, Problem: f.Problem, Data: f.Data, Truncated: f.Truncated}
 	}
 	return out
+}
+
+// claimed are the changes that the report names. In the checkout the others may be a person's.
+func (l *looker) claimed(all []gates.Change) []gates.Change {
+	claims := l.phase.Envelope.Claims(runner.Envelope(l.state, l.command.ID.Phase))
+	return slices.DeleteFunc(slices.Clone(all), func(c gates.Change) bool {
+		return !slices.Contains(claims, c.Path) && !slices.Contains(claims, c.From)
+	})
 }
 
 // diffs are what this visit changed, and what the run changed since the branch point.

@@ -23,7 +23,11 @@ const setupTimeout = 15 * time.Minute
 func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info runner.RunInfo, environ []string, guard *process.Guard, force <-chan struct{}) func(context.Context, func(runner.Event)) (*workspace.Tree, error) {
 	return func(ctx context.Context, note func(runner.Event)) (*workspace.Tree, error) {
 		if g.Isolation == graph.Checkout {
-			return repo.Checkout(ctx, info.ID)
+			tree, err := repo.Checkout(ctx, info.ID)
+			if err == nil {
+				err = tree.Baseline(ctx)
+			}
+			return tree, err
 		}
 		want := spec(g, info)
 		for _, e := range rec.Events() {

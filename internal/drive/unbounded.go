@@ -77,12 +77,12 @@ func (d *driver) look(ctx context.Context, e *runner.Event, send func(...runner.
 	}
 	d.seen(got.End)
 	by := since[len(since)-1]
-	if len(got.Violations) > 0 && d.Tree.Isolated() {
+	if !d.isolated() {
+		d.sayChanged(got, by, send)
+		return got.End, nil
+	}
+	if len(got.Violations) > 0 {
 		e.Kept, e.Outside, e.Suspects = got.Before.Ref, violations(got.Violations), suspects(since)
-	} else {
-		for _, v := range got.Violations {
-			send(runner.Event{Kind: runner.Warned, Phase: by.phase, Text: fmt.Sprintf("%q was %s: %s; undone: %t", v.Path, v.Change, v.Reason, v.Undone)})
-		}
 	}
 	var tracked []string
 	for _, ch := range got.Changes {
@@ -120,6 +120,13 @@ func violations(list []workspace.Violation) []runner.Violation {
 		out = append(out, runner.Violation{Path: v.Path, Change: v.Change, Reason: v.Reason, Undone: v.Undone, Note: v.Note})
 	}
 	return out
+}
+
+// sayChanged says what changed in the checkout while programs ran. Whether it was them nobody can tell.
+func (d *driver) sayChanged(got workspace.Enforced, by unbounded, send func(...runner.Event)) {
+	for _, v := range got.Violations {
+		send(runner.Event{Kind: runner.OutsideChanged, Phase: by.phase, Text: fmt.Sprintf("%s was %s while %s ran (%s); it may have been somebody else", v.Path, v.Change, by.name, v.Reason)})
+	}
 }
 
 // recall finds, from the log of an earlier process, the newest snapshot and what ran since. A snapshot that was

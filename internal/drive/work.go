@@ -22,7 +22,7 @@ func (d *driver) carryOut(ctx context.Context, s runner.State, c runner.Command,
 	case runner.SendTurn:
 		d.turn(ctx, s, c, send)
 	case runner.CheckBoundary:
-		d.boundary(ctx, c, send)
+		d.boundary(ctx, s, c, send)
 	case runner.JudgeGates:
 		d.gates(ctx, s, c, send)
 	case runner.StartCommand:

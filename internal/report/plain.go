@@ -229,6 +229,9 @@ func (p *Plain) phase(e *runner.Event) string {
 	case runner.AskWithdrawn:
 		return p.line(e, Dim, "withdrawn", "the question is put again later")
 	case runner.UndoDone:
+		if e.Ref == "" {
+			return p.line(e, Dim, "not undone", firstLine(e.Text))
+		}
 		return p.line(e, Dim, "undone", first(firstLine(e.Text), "its changes were put back and kept under "+e.Ref))
 	case runner.WorldFailed:
 		return p.line(e, Red, "failed", firstLine(e.Text))

@@ -151,7 +151,7 @@ func (t *Tree) stage(ctx context.Context, head string, c *committing) error {
 		switch kind, _ := kindAt(t.dir, p); kind {
 		case "file", "symlink":
 			e, known := staged[p]
-			if was, ok := setup[p]; ok && !known && t.mode(p) == was.mode && t.holds(p, was.blob) {
+			if was, ok := setup[p]; ok && (!known || t.checkout) && t.mode(p) == was.mode && t.holds(p, was.blob) {
 				left = append(left, p)
 				return true
 			}
@@ -178,7 +178,11 @@ func (t *Tree) stage(ctx context.Context, head string, c *committing) error {
 		}
 	}
 	if len(left) > 0 {
-		c.notes = append(c.notes, "left out, since it is untracked and as the setup left it: "+few(left))
+		what := "left out, since it is untracked and as the setup left it: "
+		if t.checkout {
+			what = "left out, since it was there before the run and nobody changed it: "
+		}
+		c.notes = append(c.notes, what+few(left))
 	}
 	if c.skipEOL && head != "" {
 		return t.unstageEOL(ctx, head)

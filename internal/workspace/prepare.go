@@ -142,12 +142,12 @@ func (t *Tree) linkIn(rel string) error {
 }
 
 // Baseline remembers which ignored files there are, and what is untracked, after the setup commands ran. The first
-// snapshot does the former when nobody did before.
+// snapshot does the former when nobody did before. In the checkout it remembers what is not committed.
 func (t *Tree) Baseline(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.checkout {
-		return nil
+		return t.rememberCheckout(ctx)
 	}
 	if err := t.syncExcludes(nil); err != nil {
 		return err

@@ -50,6 +50,20 @@ func (t *Tree) rememberSetup(ctx context.Context) error {
 	return nil
 }
 
+// rememberCheckout keeps the checkout as a run found it: commits of the run leave out what is not committed there and
+// nobody touches. What a person has staged is in them, as in every commit.
+func (t *Tree) rememberCheckout(ctx context.Context) error {
+	if err := t.syncExcludes(nil); err != nil {
+		return err
+	}
+	s, err := t.take(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("remember the checkout as it is: %w", err)
+	}
+	t.shadow.state.Setup = s.Commit
+	return t.shadow.save()
+}
+
 // listed calls git for a list of paths.
 func (t *Tree) listed(ctx context.Context, args ...string) ([]string, error) {
 	out, err := t.git.read(ctx, args...)
