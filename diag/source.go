@@ -4,6 +4,7 @@ package diag
 
 import (
 	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -17,7 +18,7 @@ type Source struct {
 
 // NewSource indexes the lines of text. Lines end at LF; a CR before it belongs to the line break.
 func NewSource(name, text string) *Source {
-	s := &Source{Name: name, Text: text, lines: []int{0}}
+	s := &Source{Name: name, Text: text, lines: make([]int, 1, 1+strings.Count(text, "\n"))}
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\n' {
 			s.lines = append(s.lines, i+1)

@@ -23,7 +23,7 @@ func Decode(src *diag.Source) (*Document, diag.List) {
 		doc.Broken = true
 		return doc, d.finish()
 	}
-	d.lang = newLanguage()
+	d.lang = theLanguage()
 	d.document(root, doc)
 	return doc, d.finish()
 }
@@ -34,7 +34,7 @@ func DecodeTests(src *diag.Source) ([]Test, diag.List) {
 	if root == nil {
 		return nil, d.finish()
 	}
-	d.lang = newLanguage()
+	d.lang = theLanguage()
 	var doc Document
 	v := d.value(root, "the file", diag.Span{Source: src}, nil)
 	if v.node.Kind != yaml.MappingNode {
@@ -52,6 +52,10 @@ type decoder struct {
 	lang  *language
 	list  diag.List
 	count map[diag.Rule]int
+	last  struct { // what reread found last
+		node    *yaml.Node
+		written written
+	}
 }
 
 const maxFindings = 100 // of one rule; more are counted and not shown

@@ -5,7 +5,10 @@ package schema
 // costs no more than many. Characters that the library alone takes for line breaks are not in the text: they
 // were refused before.
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const checkpoint = 64 // runes between two remembered offsets of a line that is not ASCII
 
@@ -17,7 +20,8 @@ type lineIndex struct {
 }
 
 func newLineIndex(text string) *lineIndex {
-	x := &lineIndex{text: text, marks: map[int][]int{}}
+	lines := 1 + strings.Count(text, "\n")
+	x := &lineIndex{text: text, start: make([]int, 0, lines), ascii: make([]bool, 0, lines), marks: map[int][]int{}}
 	begin := 0
 	if len(text) >= 3 && text[:3] == "\ufeff" {
 		begin = 3

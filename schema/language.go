@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -16,7 +17,7 @@ import (
 // Version is the version of the language that this program reads.
 const Version = 1
 
-// language holds every section. It is built for each decoding, so that rows may refer to one another.
+// language holds every section. Its rows refer to one another through it. Once built it is only read.
 type language struct {
 	file      *section[Document]
 	testFile  *section[Document]
@@ -44,6 +45,9 @@ type language struct {
 	usage     *section[Usage]
 	expect    *section[Expect]
 }
+
+// theLanguage is built when it is first needed.
+var theLanguage = sync.OnceValue(newLanguage)
 
 func newLanguage() *language {
 	l := &language{}

@@ -60,7 +60,7 @@ func (l *language) phases() {
 	)
 	for _, k := range l.phase.keys {
 		if k.Name != "id" {
-			l.patch.keys = append(l.patch.keys, ofPatch(k))
+			l.patch.add(ofPatch(k))
 		}
 	}
 	l.output = newSection("output", "an output",
@@ -104,13 +104,30 @@ func (d *decoder) phase(v value, p *Phase) bool {
 		return false
 	}
 	p.Span = d.spanOf(v.node)
-	at, what := d.opening(v.node), "this phase"
+	at := d.opening(v.node)
 	if p.ID.Set {
-		at, what = p.ID.Span(), "phase "+`"`+p.ID.Value+`"`
+		at = p.ID.Span()
 	}
-	d.exactlyOne(v, got, at, what, "agent", "run", "command", "builtin", "ask", "call")
-	d.misplaced(got, what, p.ID.Value)
+	d.exactlyOne(v, got, at, phaseNoun(p.ID.Value), "agent", "run", "command", "builtin", "ask", "call")
+	d.misplaced(got, phaseNoun(p.ID.Value), p.ID.Value)
 	return true
+}
+
+// noun is what messages call a mapping: a word and a name, or one of the two.
+type noun struct{ word, name string }
+
+func (n noun) String() string {
+	if n.name == "" {
+		return n.word
+	}
+	return n.word + ` "` + n.name + `"`
+}
+
+func phaseNoun(id string) noun {
+	if id == "" {
+		return noun{word: "this phase"}
+	}
+	return noun{"phase", id}
 }
 
 // patch reads the changes of a phase. Whether it is a new one, which must say what it does, is not known yet.
@@ -121,7 +138,6 @@ func (d *decoder) patch(name Text, v value) Patch {
 		return p
 	}
 	p.Phase.ID, p.Phase.Span = name, d.spanOf(v.node)
-	what := "phase " + `"` + name.Value + `"`
 	for _, e := range got.entries {
 		p.Keys = append(p.Keys, d.keyText(e))
 		if e.name == "after" && slices.Contains(reserved, name.Value) {
@@ -129,9 +145,9 @@ func (d *decoder) patch(name Text, v value) Patch {
 		}
 	}
 	if slices.ContainsFunc(got.entries, func(e entry) bool { return kinds[e.name] != "" }) {
-		d.exactlyOne(v, got, name.Span(), what, "agent", "run", "command", "builtin", "ask", "call")
+		d.exactlyOne(v, got, name.Span(), phaseNoun(name.Value), "agent", "run", "command", "builtin", "ask", "call")
 	}
-	d.misplaced(got, what, name.Value)
+	d.misplaced(got, phaseNoun(name.Value), name.Value)
 	return p
 }
 
@@ -143,11 +159,11 @@ func readGates(d *decoder, _ *Key, v value, p *Phase) {
 }
 
 // misplaced reports keys that belong to another kind of phase than this one.
-func (d *decoder) misplaced(got seen, what, id string) {
+func (d *decoder) misplaced(got seen, what noun, id string) {
 	if id == "" {
 		id = "PHASE"
 	}
-	var have []string
+	have := make([]string, 0, 4)
 	for _, e := range got.entries {
 		if g := kinds[e.name]; g != "" {
 			have = append(have, g)
@@ -204,7 +220,7 @@ func (d *decoder) output(name Text, v value) Output {
 	o := Output{Name: name, Span: name.Span()}
 	got, ok := mapping(d, d.lang.output, v, &o)
 	if ok {
-		d.exactlyOne(v, got, name.Span(), `output "`+name.Value+`"`, "regex", "json")
+		d.exactlyOne(v, got, name.Span(), noun{"output", name.Value}, "regex", "json")
 	}
 	return o
 }

@@ -104,17 +104,13 @@ func (d *decoder) criterion(v value, c *Criterion) bool {
 	if c.Name.Set {
 		c.Span = c.Name.Span()
 	}
-	d.exactlyOne(v, got, c.Span, "this criterion", "run", "command")
+	d.exactlyOne(v, got, c.Span, noun{word: "this criterion"}, "run", "command")
 	return true
 }
 
 // exactlyOne checks that one of the keys was written, and only one.
-func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what string, keys ...string) {
+func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what noun, keys ...string) {
 	var first *entry
-	keep := "keep one of them"
-	if slices.Contains(keys, "agent") {
-		keep += ", or make two phases"
-	}
 	for i := range got.entries {
 		e := &got.entries[i]
 		for _, k := range keys {
@@ -122,6 +118,10 @@ func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what string, keys 
 				continue
 			}
 			if first != nil {
+				keep := "keep one of them"
+				if slices.Contains(keys, "agent") {
+					keep += ", or make two phases"
+				}
 				d.report(e.via, diag.PhaseKind, d.spanOf(e.key), "%s has both %q and %q", what, first.name, e.name).
 					Notef(d.spanOf(first.key), "%q stands here", first.name).Hintf("%s", keep)
 				continue
@@ -136,16 +136,16 @@ func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what string, keys 
 
 // unique reports names that occur twice in a list.
 func unique[T any](d *decoder, list []T, noun string, name func(*T) *Text) {
-	first := map[string]diag.Span{}
+	first := make(map[string]int, len(list))
 	for i := range list {
 		t := name(&list[i])
 		if !t.Set {
 			continue
 		}
-		if at, dup := first[t.Value]; dup {
-			d.report(nil, diag.DuplicateID, t.Span(), "%s %q is defined twice", noun, t.Value).Notef(at, "the first one is here").Hintf("give it a name of its own")
+		if j, dup := first[t.Value]; dup {
+			d.report(nil, diag.DuplicateID, t.Span(), "%s %q is defined twice", noun, t.Value).Notef(name(&list[j]).Span(), "the first one is here").Hintf("give it a name of its own")
 			continue
 		}
-		first[t.Value] = t.Span()
+		first[t.Value] = i
 	}
 }

@@ -16,6 +16,11 @@ type written struct {
 	tag   diag.Span // the tag as written, zero when there is none
 	start int       // the first byte of the content
 	end   int       // the byte after it
+
+	// Of a scalar: one more than where its value stands byte for byte, or else the offsets of its bytes and of
+	// its end. Without both only the whole is known.
+	verbatim int
+	at       []int
 }
 
 // properties finds where a node's content begins, past its anchor and its tag.
@@ -75,23 +80,41 @@ func blank(c byte) bool { return c == ' ' || c == '\t' }
 
 // scalar reads a scalar node back from the source.
 func (d *decoder) scalar(n *yaml.Node) (diag.Fragment, written) {
+	w := d.reread(n)
+	whole := diag.Span{Source: d.src, Start: w.start, End: w.end}
+	if w.verbatim > 0 {
+		return diag.NewVerbatim(n.Value, whole, w.verbatim-1), w
+	}
+	return diag.NewFragment(n.Value, whole, w.at), w
+}
+
+// reread finds where a scalar node stands, and each byte of its value. The last answer is kept: most are asked for
+// twice, for the value and for the end of what it is the last of.
+func (d *decoder) reread(n *yaml.Node) written {
+	if d.last.node != n {
+		d.last.node, d.last.written = n, d.readBack(n)
+	}
+	return d.last.written
+}
+
+func (d *decoder) readBack(n *yaml.Node) written {
 	w := d.properties(n)
 	s, v := d.src.Text, n.Value
 	style := n.Style &^ yaml.TaggedStyle
 	if style == 0 && v == "" {
-		return diag.NewFragment("", diag.Span{Source: d.src, Start: w.start, End: w.end}, nil), w
+		return w
 	}
 	from := w.start
 	switch style {
 	case 0:
 		if strings.HasPrefix(s[from:], v) && !hasBreak(v) {
-			w.end = from + len(v)
-			return diag.NewVerbatim(v, diag.Span{Source: d.src, Start: from, End: w.end}, from), w
+			w.end, w.verbatim = from+len(v), from+1
+			return w
 		}
 	case yaml.SingleQuotedStyle, yaml.DoubleQuotedStyle:
 		if end := from + 1 + len(v); end < len(s) && s[end] == s[from] && s[from+1:end] == v && !hasBreak(v) && !strings.ContainsAny(v, `'"\`) {
-			w.end = end + 1
-			return diag.NewVerbatim(v, diag.Span{Source: d.src, Start: from, End: w.end}, from+1), w
+			w.end, w.verbatim = end+1, from+2
+			return w
 		}
 	}
 	r := &reader{s: s, p: from, v: v, at: make([]int, 0, len(v)+1)}
@@ -109,10 +132,10 @@ func (d *decoder) scalar(n *yaml.Node) (diag.Fragment, written) {
 	}
 	if !ok || len(r.at) != len(v) || r.p < from || r.p > len(s) {
 		w.end = guessEnd(s, from, style)
-		return diag.NewFragment(v, diag.Span{Source: d.src, Start: from, End: w.end}, nil), w
+		return w
 	}
-	w.end = r.p
-	return diag.NewFragment(v, diag.Span{Source: d.src, Start: from, End: w.end}, append(r.at, r.after)), w
+	w.end, w.at = r.p, append(r.at, r.after)
+	return w
 }
 
 // guessEnd is where a scalar that could not be read back ends at the latest on its first line.
@@ -138,8 +161,7 @@ func guessEnd(s string, from int, style yaml.Style) int {
 func (d *decoder) end(n *yaml.Node) int {
 	switch n.Kind {
 	case yaml.ScalarNode:
-		_, w := d.scalar(n)
-		return w.end
+		return d.reread(n).end
 	case yaml.AliasNode:
 		return min(d.index.offset(n.Line, n.Column)+1+len(n.Value), len(d.src.Text))
 	case yaml.MappingNode, yaml.SequenceNode:
@@ -184,8 +206,8 @@ func (d *decoder) bracket(at int) int {
 // spanOf is the place of a node without its properties.
 func (d *decoder) spanOf(n *yaml.Node) diag.Span {
 	if n.Kind == yaml.ScalarNode {
-		f, _ := d.scalar(n)
-		return f.Whole()
+		w := d.reread(n)
+		return diag.Span{Source: d.src, Start: w.start, End: w.end}
 	}
 	start := d.properties(n).start
 	return diag.Span{Source: d.src, Start: start, End: max(start, d.end(n))}

@@ -26,7 +26,7 @@ func (s seen) has(name string) bool {
 // decodeSection reads a mapping into t. Its node must be a mapping.
 func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 	got := seen{entries: d.entries(v)}
-	meant := map[string]bool{}
+	var meant map[string]bool // the keys that unknown ones resemble
 	flow := v.node.Style&yaml.FlowStyle != 0
 	for _, e := range got.entries {
 		k := s.find(e.name)
@@ -51,6 +51,9 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 				if like.read != nil && like.Built {
 					like.read(d, &like.Key, v, t)
 				}
+			}
+			if meant == nil {
+				meant = map[string]bool{}
 			}
 			meant[m] = true
 		}

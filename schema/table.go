@@ -62,7 +62,7 @@ type Key struct {
 
 // Keys returns the whole table, section by section, in the order of the language's documentation.
 func Keys() []Key {
-	l := newLanguage()
+	l := theLanguage()
 	return slices.Concat(
 		l.file.rows(), l.project.rows(), l.worktree.rows(), l.keep.rows(), l.command.rows(), l.envelope.rows(), l.field.rows(),
 		l.gate.rows(), l.agent.rows(), l.models.rows(), l.tools.rows(), l.turn.rows(),
@@ -75,16 +75,17 @@ func Keys() []Key {
 // those of a phase as well.
 func KeysOf(name string) []Key {
 	if name == "patch" {
-		return newLanguage().patch.rows()
+		return theLanguage().patch.rows()
 	}
 	return slices.DeleteFunc(Keys(), func(k Key) bool { return k.Where != name })
 }
 
 // section is the keys of one kind of mapping, which is decoded into a T.
 type section[T any] struct {
-	name string // as Key.Where has it
-	noun string // as messages have it: "an agent"
-	keys []*key[T]
+	name   string // as Key.Where has it
+	noun   string // as messages have it: "an agent"
+	keys   []*key[T]
+	byName map[string]*key[T]
 }
 
 // key is one row. read is nil for keys that are only described here and refused or read elsewhere.
@@ -94,11 +95,19 @@ type key[T any] struct {
 }
 
 func newSection[T any](name, noun string, keys ...*key[T]) *section[T] {
+	s := &section[T]{name: name, noun: noun, byName: make(map[string]*key[T], len(keys))}
 	for _, k := range keys {
 		k.Where = name
+		s.add(k)
 	}
-	return &section[T]{name, noun, keys}
+	return s
 }
+
+func (s *section[T]) add(k *key[T]) {
+	s.keys, s.byName[k.Name] = append(s.keys, k), k
+}
+
+func (s *section[T]) find(name string) *key[T] { return s.byName[name] }
 
 func (s *section[T]) rows() []Key {
 	out := make([]Key, len(s.keys))
@@ -111,15 +120,6 @@ func (s *section[T]) rows() []Key {
 // own are the rows that no other section has as well.
 func (s *section[T]) own() []Key {
 	return slices.DeleteFunc(s.rows(), func(k Key) bool { return k.Where != s.name })
-}
-
-func (s *section[T]) find(name string) *key[T] {
-	for _, k := range s.keys {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
 }
 
 func row[T any](name string, shape Shape, doc string, read func(*decoder, *Key, value, *T)) *key[T] {
