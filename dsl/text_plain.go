@@ -26,7 +26,7 @@ type plainScan struct {
 
 // plainExpression is the tree of an expression and its tokens; nil when expr has to read it.
 func plainExpression(text string) (ast.Node, []lexer.Token) {
-	s := plainScan{text: text, tokens: make([]lexer.Token, 0, 10)}
+	s := plainScan{text: text, tokens: make([]lexer.Token, 0, 2+min(len(text)/3, 16))}
 	n := s.value(true)
 	if n == nil {
 		return nil, nil

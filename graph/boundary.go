@@ -13,8 +13,8 @@ import (
 // writable globs, each of which must allow a path.
 
 func (c *compiler) boundaries() {
-	shared := protectRules(c.cat.user.Project.Protect, "project.protect")
-	shared = append(shared, protectRules(c.p.Protect, "protect of pipeline "+c.p.Name.Value)...)
+	shared := protectRules(c.cat.user.Project.Protect, "project.protect", "")
+	shared = append(shared, protectRules(c.p.Protect, "protect of pipeline ", c.p.Name.Value)...)
 	if c.cat.files.Path != "" {
 		shared = append(shared, glob.Rule{Glob: literalGlob(c.cat.files.Path), Why: "the pipeline's own files"})
 	}
@@ -32,14 +32,14 @@ func (c *compiler) boundaries() {
 		checkGlobs(&c.list, src.Sources, ofSources)
 		ph.Sources = src.Sources.Values()
 		b := glob.Boundary{Protect: shared[:len(shared):len(shared)]}
-		var lists []schema.Texts
+		var ofAgent schema.Texts
 		if ph.Agent >= 0 {
 			a := &c.agentDefs[ph.Agent].a
-			b.Protect = append(b.Protect, protectRules(a.Protect, "protect of agent "+a.Name.Value)...)
-			lists = append(lists, a.Writes)
+			b.Protect = append(b.Protect, protectRules(a.Protect, "protect of agent ", a.Name.Value)...)
+			ofAgent = a.Writes
 		}
-		b.Protect = append(b.Protect, protectRules(src.Protect, "protect of phase "+ph.Name)...)
-		for _, l := range append(lists, src.Writes) {
+		b.Protect = append(b.Protect, protectRules(src.Protect, "protect of phase ", ph.Name)...)
+		for _, l := range [...]schema.Texts{ofAgent, src.Writes} {
 			if l.Set {
 				b.Writes = append(b.Writes, glob.Layer{Globs: l.Values()})
 				ph.Declared = true
@@ -61,10 +61,11 @@ func (c *compiler) boundaries() {
 	}
 }
 
-func protectRules(t schema.Texts, why string) []glob.Rule {
+// protectRules are the rules of a list that stands under a key of what has a name.
+func protectRules(t schema.Texts, key, name string) []glob.Rule {
 	var out []glob.Rule
-	for _, g := range t.Values() {
-		out = append(out, glob.Rule{Glob: g, Why: why})
+	for i := range t.Items {
+		out = append(out, glob.Rule{Glob: t.Items[i].Value, Why: key + name})
 	}
 	return out
 }

@@ -314,7 +314,10 @@ func join(file, p string) (string, bool) {
 func (c *Catalogue) namedTexts() []string {
 	var out []string
 	add := func(p schema.Prose) {
-		if name, ok := c.beside(p.File); p.File.Set && ok {
+		if !p.File.Set {
+			return
+		}
+		if name, ok := c.beside(p.File); ok {
 			out = append(out, name)
 		}
 	}

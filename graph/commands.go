@@ -43,10 +43,9 @@ func (c *compiler) script(s schema.Script) Script {
 
 // shell checks a text that runs in a shell. Each is checked once, however many phases run it.
 func (c *compiler) shell(t schema.Text) {
-	if c.shells[t.Span()] && !t.Span().IsZero() {
+	if !c.shells.add(t.Span()) {
 		return
 	}
-	c.shells[t.Span()] = true
 	c.list.Merge(dsl.FindInShell(t.Frag, c.scopes.strict))
 	checkShell(&c.list, t)
 }

@@ -114,7 +114,7 @@ type compiler struct {
 	commands  map[*schema.Command]*Command
 	templates map[templateKey]*dsl.Template
 	kinds     map[string]*envelope.Kind
-	shells    map[diag.Span]bool // shell texts that were checked
+	shells    places // where shell texts stand that were checked
 
 	scopes  scopes
 	project []EnvVar
@@ -136,8 +136,8 @@ func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
 	def := c.resolvePipeline(p)
 	comp := &compiler{cat: c, own: p, p: &def.p, def: def, used: newUses(), byName: map[string]PhaseID{},
 		calls: map[PhaseID]*compiler{}, agents: map[*schema.Agent]int{}, commands: map[*schema.Command]*Command{}, templates: map[templateKey]*dsl.Template{},
-		kinds: map[string]*envelope.Kind{}, shells: map[diag.Span]bool{},
-		g: &Graph{Body: Body{Pipeline: p.Name.Value}, Description: def.p.Description.Value, Span: p.Name.Span()}}
+		kinds: map[string]*envelope.Kind{},
+		g:     &Graph{Body: Body{Pipeline: p.Name.Value}, Description: def.p.Description.Value, Span: p.Name.Span()}}
 	if find(c.user.Pipelines, p.Name.Value, pipelineName) == p {
 		comp.g.File = c.home(p.Name.Span())
 	} else {

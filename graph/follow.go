@@ -288,14 +288,13 @@ func (c *compiler) isSink(ph *Phase) bool {
 // bypasses reports phases further down the list that start beside a check although its route would send them
 // back: they depend on what the check can send the run back to, and not on the check.
 func (c *compiler) bypasses() {
-	said := NewSet(len(c.g.Phases))
+	said, beside := NewSet(len(c.g.Phases)), NewSet(len(c.g.Phases))
 	for i := range c.g.Rules {
 		rule := &c.g.Rules[i]
 		check := &c.g.Phases[rule.Phase]
 		if rule.Way != Back || check.Detour {
 			continue
 		}
-		beside := NewSet(len(c.g.Phases))
 		for w, behind := range c.g.Phases[rule.Target].After {
 			beside[w] = behind &^ check.Before[w] &^ check.After[w] &^ said[w]
 		}

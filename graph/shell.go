@@ -109,7 +109,10 @@ func commandWords(text string) func(yield func(int, string) bool) {
 				}
 				i++
 			default:
-				end := i + strings.IndexAny(text[i:]+" ", " \t\r\n;&|()\"'\\")
+				end := i
+				for end < len(text) && !endsWord(text[end]) {
+					end++
+				}
 				word := text[i:end]
 				pattern := end < len(text) && text[end] == ')' && len(parens) == 0
 				if begins && !pattern && !yield(i, word) {
@@ -120,6 +123,15 @@ func commandWords(text string) func(yield func(int, string) bool) {
 			}
 		}
 	}
+}
+
+// endsWord says of a byte that no word goes on over it.
+func endsWord(c byte) bool {
+	switch c {
+	case ' ', '\t', '\r', '\n', ';', '&', '|', '(', ')', '"', '\'', '\\':
+		return true
+	}
+	return false
 }
 
 // afterQuote is the offset behind the quoted text that begins at i.
