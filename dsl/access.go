@@ -177,15 +177,16 @@ func (k *checker) chain(r *read, written ast.Node, chain []*ast.MemberNode) (ast
 
 // read notes a read and gives the call that carries it out. written is the subtree that it was read from.
 func (k *checker) read(written ast.Node, r *read) ast.Node {
-	r.term = k.prefix + k.src.textOf(written)
-	note := Read{Phase: r.phase, Path: strings.Join(r.path, "."), Span: k.src.spanOf(written)}
+	at := k.src.extent(written)
+	r.term = k.prefix + k.src.at(at)
+	note := Read{Phase: r.phase, Path: strings.Join(r.path, "."), Span: k.src.span(at)}
 	note.Guarded = r.phase != "" && slices.Contains(k.guards, r.phase)
 	if len(r.path) > 0 {
 		note.Field = r.path[0]
 	}
 	k.reads = append(k.reads, note)
 	k.values = append(k.values, r)
-	return invoke(written, "read", r.typ, environment(written), constant(written, r))
+	return readCall(written, r)
 }
 
 // steps applies fields and indexes to a value that was computed.

@@ -80,6 +80,34 @@ func invoke(written ast.Node, name string, t *Type, args ...ast.Node) ast.Node {
 	return call
 }
 
+// readNames are the variants of read, by kind.
+var readNames = sync.OnceValue(func() (names [len(kindNames)]string) {
+	for kind := AnyType; kind <= Object; kind++ {
+		names[kind] = internal("read", kind)
+	}
+	return names
+})
+
+// readCall is the call that carries out a read, in one piece: nearly all calls are such.
+func readCall(written ast.Node, r *read) ast.Node {
+	n := &struct {
+		call        ast.CallNode
+		callee, env ast.IdentifierNode
+		what        ast.ConstantNode
+		args        [2]ast.Node
+	}{}
+	at := file.Location{From: -1}
+	bounds(written, &at)
+	n.callee.Value, n.env.Value, n.what.Value = readNames()[r.typ.Kind], "$env", r
+	n.args = [2]ast.Node{&n.env, &n.what}
+	n.call.Callee, n.call.Arguments = &n.callee, n.args[:]
+	n.call.SetLocation(at)
+	n.callee.SetLocation(at)
+	n.env.SetLocation(written.Location())
+	n.what.SetLocation(written.Location())
+	return &n.call
+}
+
 // environment is the argument through which a call gets at the values of this evaluation.
 func environment(written ast.Node) ast.Node {
 	n := &ast.IdentifierNode{Value: "$env"}

@@ -52,7 +52,7 @@ type decoder struct {
 	lang  *language
 	list  diag.List
 	count map[diag.Rule]int
-	last  struct { // what reread found last
+	last  struct { // what reread keeps
 		node    *yaml.Node
 		written written
 	}

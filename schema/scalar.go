@@ -88,13 +88,17 @@ func (d *decoder) scalar(n *yaml.Node) (diag.Fragment, written) {
 	return diag.NewFragment(n.Value, whole, w.at), w
 }
 
-// reread finds where a scalar node stands, and each byte of its value. The last answer is kept: most are asked for
-// twice, for the value and for the end of what it is the last of.
+// reread finds where a scalar node stands, and each byte of its value. The last of several lines is kept: such a
+// text is asked for twice when it is the last of a phase, for the value and for where the phase ends.
 func (d *decoder) reread(n *yaml.Node) written {
-	if d.last.node != n {
-		d.last.node, d.last.written = n, d.readBack(n)
+	if d.last.node == n {
+		return d.last.written
 	}
-	return d.last.written
+	w := d.readBack(n)
+	if w.at != nil {
+		d.last.node, d.last.written = n, w
+	}
+	return w
 }
 
 func (d *decoder) readBack(n *yaml.Node) written {
