@@ -109,6 +109,26 @@ func against(b *testing.B, least int, floor, ours func()) {
 	report(b, f.ms(), o.ms())
 }
 
+// computing is against for work inside this process. Beside the ratio of times it reports that of the time that the
+// processors spent: on a busy machine others get their turns in the middle of the longer work, and never in that of
+// a floor of a millisecond.
+func computing(b *testing.B, least int, floor, ours func()) {
+	b.Helper()
+	var spentFloor, spentOurs time.Duration
+	spending := func(sum *time.Duration, work func()) func() {
+		return func() {
+			from, _ := processorTime()
+			work()
+			until, _ := processorTime()
+			*sum += until - from
+		}
+	}
+	against(b, least, spending(&spentFloor, floor), spending(&spentOurs, ours))
+	if spentFloor > 0 {
+		b.ReportMetric(float64(spentOurs)/float64(spentFloor), "x-spent")
+	}
+}
+
 func report(b *testing.B, floor, ours float64) {
 	b.ReportMetric(floor, "floor-ms")
 	b.ReportMetric(ours, "ms")

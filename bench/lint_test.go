@@ -21,7 +21,7 @@ func BenchmarkLint(b *testing.B) {
 		{"10000-light-phases", light(10000, "make step")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			against(b, 3, func() {
+			computing(b, 3, func() {
 				var n yaml.Node
 				if err := yaml.Unmarshal([]byte(c.text), &n); err != nil {
 					b.Fatal(err)

@@ -46,7 +46,10 @@ func (c *compiler) routes() {
 
 // parse reads the rules of a phase.
 func (c *compiler) parse(p PhaseID) []dsl.Rule {
-	var out []dsl.Rule
+	if len(c.src[p].Route.Rules) == 0 {
+		return nil
+	}
+	out := make([]dsl.Rule, 0, len(c.src[p].Route.Rules))
 	for _, f := range c.src[p].Route.Rules {
 		r, list := dsl.ParseRule(f)
 		c.list.Merge(list)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // peakMemory is the largest resident size, in bytes, that a program or one of its children had.
@@ -18,4 +19,13 @@ func peakMemory(s *os.ProcessState) int64 {
 		return int64(usage.Maxrss)
 	}
 	return int64(usage.Maxrss) << 10
+}
+
+// processorTime is what this process has had of the processors so far, its collector of garbage included.
+func processorTime() (time.Duration, bool) {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0, false
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), true
 }
