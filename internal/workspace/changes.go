@@ -13,11 +13,21 @@ import (
 // Changes compares two snapshot trees. Trees hold literal bytes, so a change of line endings is a change
 // here, marked as one; whether that matters is for others to say.
 
-// Changes returns what differs between two trees, sorted by path, with renames found. A change is marked as
+// Changes returns what differs between two trees, or commits, sorted by path, with renames found. A change is marked as
 // Ignored by the rules that are in the workspace now.
 func (t *Tree) Changes(ctx context.Context, from, to string) ([]Change, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for _, id := range []*string{&from, &to} {
+		if t.trees.cache[*id] != nil {
+			continue
+		}
+		tree, err := t.git.line(ctx, "rev-parse", "-q", "--verify", *id+"^{tree}")
+		if err != nil {
+			return nil, fmt.Errorf("compare two snapshots: %w", err)
+		}
+		*id = tree
+	}
 	plain, err := t.compare(ctx, from, to)
 	if err != nil {
 		return nil, err

@@ -153,3 +153,14 @@ func TestNothingIsRemovedOnAnError(t *testing.T) {
 		})
 	}
 }
+
+// What a run changed is counted from the commit that it began at.
+func TestChangesSinceACommit(t *testing.T) {
+	t.Parallel()
+	f := withTree(t)
+	f.agent("echo x >>src/s.go")
+	list, err := f.tree.Changes(ctx, f.base, f.snapshot().Tree)
+	if err != nil || len(list) != 1 || list[0].Path != "src/s.go" {
+		t.Errorf("%+v %v", list, err)
+	}
+}
