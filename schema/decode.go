@@ -52,6 +52,7 @@ type decoder struct {
 	lang  *language
 	list  diag.List
 	count map[diag.Rule]int
+	spare []entry
 	last  struct { // what reread keeps
 		node    *yaml.Node
 		written written

@@ -95,12 +95,13 @@ func listOf[T any](d *decoder, v value, each func(value, *T) bool) []T {
 		if item.node.Kind == gone {
 			continue
 		}
-		n := len(out)
+		n, spare := len(out), d.spare
 		out = out[:n+1]
 		if !each(item, &out[n]) {
 			clear(out[n:])
 			out = out[:n]
 		}
+		d.spare = spare
 	}
 	return out
 }

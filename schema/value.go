@@ -66,7 +66,7 @@ type entry struct {
 // entries are the keys of a mapping in file order; what a merge key (<<) brings in stands where the merge key
 // does and loses against the mapping's own keys, a later merged mapping against an earlier one.
 func (d *decoder) entries(v value) []entry {
-	out := make([]entry, 0, len(v.node.Content)/2)
+	out := d.room(len(v.node.Content) / 2)
 	merges := false
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		k := v.node.Content[i]
@@ -102,6 +102,17 @@ func (d *decoder) entries(v value) []entry {
 		}
 	}
 	return all
+}
+
+// room is a slice for n entries. Those of a list's items share one array, item after item: listOf takes back what an
+// item was given, and nobody keeps entries beyond it.
+func (d *decoder) room(n int) []entry {
+	at := len(d.spare)
+	if cap(d.spare)-at < n {
+		d.spare, at = make([]entry, 0, max(n, 128)), 0
+	}
+	d.spare = d.spare[:at+n]
+	return d.spare[at : at : at+n]
 }
 
 // merged are the entries of what stands behind a merge key: a mapping or a list of mappings.
