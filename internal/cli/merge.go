@@ -23,12 +23,19 @@ func mergeVerb(s *session) verb {
 			ArgsUsage: "[RUN]",
 			Description: `Merges the tree that was judged into the branch that the run started from, proves it by content, and takes the worktree and
 the branch away. It refuses, with what is in the way and before anything is touched, when the base has moved, when files
-that would change are dirty or untracked, or when another git operation is going on.`,
+that would change are dirty or untracked, or when another git operation is going on.
+
+When the base has moved, --rebase replays the run's commits on it, out of sight; conflicts are listed and nothing is
+touched. The run's checks saw another tree than the one that comes out, so it lands only with --untested.`,
+			Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "rebase", Usage: "when the base has moved, replay the run's commits on it"},
+				&cli.BoolFlag{Name: "untested", Usage: "with --rebase: land what comes out although nothing has checked it"},
+			},
 			Action: s.merge,
 		},
 		exits:    []Exit{Refused, Failed},
 		operands: runCandidates,
-		examples: []example{{"foundry merge last", "the newest run"}},
+		examples: []example{{"foundry merge last", "the newest run"}, {"foundry merge --rebase --untested last", "its base has moved"}},
 	}
 }
 
@@ -114,17 +121,21 @@ func discarded(events []runner.Event) bool {
 }
 
 func (s *session) merge(c *cli.Context) error {
+	how := drive.Landing{Rebase: c.Bool("rebase"), Untested: c.Bool("untested")}
+	if how.Untested && !how.Rebase {
+		return badUsage("--untested goes with --rebase").hintf("without it what lands is what was judged")
+	}
 	sc, info, done, err := s.landing(c, "merge")
 	if err != nil {
 		return err
 	}
 	defer done()
-	return s.land(context.WithoutCancel(s.ctx), sc, info)
+	return s.land(context.WithoutCancel(s.ctx), sc, info, how)
 }
 
 // land merges and says what came of it.
-func (s *session) land(ctx context.Context, sc drive.Scene, info *runner.RunInfo) error {
-	got, err := drive.Land(ctx, sc, info, false)
+func (s *session) land(ctx context.Context, sc drive.Scene, info *runner.RunInfo, how drive.Landing) error {
+	got, err := drive.Land(ctx, sc, info, how)
 	if err != nil {
 		return failure(err)
 	}
@@ -175,7 +186,7 @@ func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.R
 			fmt.Fprintln(s.err)
 			return nil
 		case word == "merge":
-			err := s.land(ctx, sc, info)
+			err := s.land(ctx, sc, info, drive.Landing{})
 			if p := asProblem(err); err != nil && p.exit == Refused {
 				s.explainProblem(p)
 				return nil

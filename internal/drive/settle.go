@@ -61,6 +61,9 @@ func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 		out.Why = "kept: the policy is merge: never"
 	case g.Merge == graph.MergeAsk:
 		out.Why, out.Hint = "kept: the policy is merge: ask", "foundry merge "+v.Info.ID
+		if sha, _, err := sc.Repo.Resolve(ctx, v.Info.Base); v.Info.Base != "" && err == nil && sha != v.Info.BranchPoint {
+			out.Why, out.Hint = "kept: "+v.Info.Base+" has moved since the run began", "foundry merge --rebase "+v.Info.ID
+		}
 	case v.Info.Base == "":
 		out.Why, out.Hint = "kept: the run did not start from a branch, so there is nothing to merge into", "git merge "+v.Info.Branch
 	case len(leftOut(sc.Record.Events())) > 0:
@@ -72,7 +75,7 @@ func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 			out.Hint = "foundry diff " + v.Info.ID + ", then foundry merge " + v.Info.ID
 			break
 		}
-		landed, err := Land(ctx, sc, v.Info, false)
+		landed, err := Land(ctx, sc, v.Info, Landing{})
 		if err != nil {
 			return out, err
 		}
@@ -81,20 +84,27 @@ func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 	return out, sc.Append(runner.Event{Kind: runner.RunSettled, Text: out.Why, Hint: out.Hint, Commit: out.Merged})
 }
 
+// Landing says how a run may land when its base has moved.
+type Landing struct {
+	Rebase   bool // replay its commits on the base
+	Untested bool // although nothing has judged what comes out
+}
+
 // Land merges an accepted run into its base, proves it by content, and only then takes worktree and branch
 // away. It is the one place that records a landing. A refusal touches nothing and is no error: the
-// settlement says why. anyway lands the work of a run that was not accepted, which only a person may ask for.
-func Land(ctx context.Context, sc Scene, info *runner.RunInfo, anyway bool) (Settlement, error) {
+// settlement says why.
+func Land(ctx context.Context, sc Scene, info *runner.RunInfo, how Landing) (Settlement, error) {
 	out := Settlement{Kept: true}
 	tree := judged(sc.Record.Events())
-	if tree == "" && !anyway {
+	if tree == "" {
 		out.Why = "the run was not accepted"
 		return out, nil
 	}
 	if err := sc.Record.Sync(); err != nil {
 		return out, err
 	}
-	res, err := sc.Repo.Merge(ctx, workspace.MergeSpec{Run: info.ID, Branch: info.Branch, Base: info.Base, BranchPoint: info.BranchPoint, Tree: tree, Message: landMessage(info)})
+	res, err := sc.Repo.Merge(ctx, workspace.MergeSpec{Run: info.ID, Branch: info.Branch, Base: info.Base, BranchPoint: info.BranchPoint, Tree: tree, Message: landMessage(info),
+		Rebase: how.Rebase, Untested: how.Untested})
 	var blocked *workspace.BlockedError
 	var lock *workspace.LockError
 	switch {
@@ -108,6 +118,9 @@ func Land(ctx context.Context, sc Scene, info *runner.RunInfo, anyway bool) (Set
 		return out, fmt.Errorf("merging %s into %s: %w", info.Branch, info.Base, err)
 	}
 	out.Merged, out.Files, out.Checkout, out.Notes = res.Commit, res.Files, res.Checkout, res.Notes
+	if res.Was != "" {
+		out.Notes = append(out.Notes, fmt.Sprintf("its commits were replayed on %s; what was judged is %.10s, kept at refs/foundry/%s/kept", info.Base, res.Was, info.ID))
+	}
 	if err := sc.Append(runner.Event{Kind: runner.RunMerged, Commit: res.Commit, Target: info.Base, Changed: res.Files}); err != nil {
 		return out, err
 	}
@@ -162,6 +175,13 @@ func Unsettled(events []runner.Event) bool {
 func tidy(ctx context.Context, sc Scene, info *runner.RunInfo, landed string) error {
 	if err := sc.Repo.RemoveWorktree(ctx, info.ID, scratchOf(sc.Graph)); err != nil {
 		return err
+	}
+	kept, err := sc.Repo.Kept(ctx, info.ID) // when the commits were replayed, the branch still has the old ones
+	if err != nil {
+		return err
+	}
+	if kept != "" {
+		landed = kept
 	}
 	return sc.Repo.DeleteBranch(ctx, info.Branch, landed)
 }

@@ -265,8 +265,8 @@ func (t *Tree) unstageEOL(ctx context.Context, head string) error {
 }
 
 // fallbackIdentity is who commits where no person is configured; nil where one is.
-func (t *Tree) fallbackIdentity(ctx context.Context) []string {
-	if _, err := t.git.read(ctx, "var", "GIT_COMMITTER_IDENT"); err == nil {
+func (r *Repo) fallbackIdentity(ctx context.Context) []string {
+	if _, err := r.git.read(ctx, "var", "GIT_COMMITTER_IDENT"); err == nil {
 		return nil
 	}
 	return []string{"GIT_AUTHOR_NAME=Foundry", "GIT_AUTHOR_EMAIL=foundry@localhost", "GIT_COMMITTER_NAME=Foundry", "GIT_COMMITTER_EMAIL=foundry@localhost"}

@@ -34,7 +34,8 @@ type merging struct {
 	r        *Repo
 	s        MergeSpec
 	incoming []Change
-	target   git // of the checkout that has the base; its workTree is empty when none has it
+	onto     string // where the base is, when the commits are to be replayed there
+	target   git    // of the checkout that has the base; its workTree is empty when none has it
 }
 
 func (m *merging) run(ctx context.Context) error {
@@ -52,6 +53,11 @@ func (m *merging) run(ctx context.Context) error {
 	}
 	if err := m.commitWork(ctx); err != nil {
 		return err
+	}
+	if m.onto != "" {
+		if err := m.replay(ctx); err != nil {
+			return err
+		}
 	}
 	var err error
 	if m.incoming, err = m.r.git.diffTrees(ctx, m.s.BranchPoint, m.Commit); err != nil {
@@ -92,14 +98,19 @@ func (m *merging) baseUnmoved(ctx context.Context) error {
 	if err == nil && tip == now {
 		return nil
 	}
-	b := &BlockedError{Hint: fmt.Sprintf("look at both and merge by hand (git merge %s), or run again from the new %s", m.s.Branch, m.s.Base)}
+	b := &BlockedError{Hint: fmt.Sprintf("foundry merge --rebase %s replays the work on the new %s; or run again from there", m.s.Run, m.s.Base)}
 	a, err := m.r.git.do(ctx, call{args: []string{"merge-base", "--is-ancestor", m.s.BranchPoint, now}, ok: 1})
 	if err != nil {
 		return err
 	}
 	if a.exit != 0 {
 		b.Reason = fmt.Sprintf("%q no longer contains the commit that the run began at (it was rewound, or the history is shallow)", m.s.Base)
+		b.Hint = fmt.Sprintf("look at both and merge by hand: git merge %s", m.s.Branch)
 		return b
+	}
+	if m.s.Rebase {
+		m.onto = now
+		return nil
 	}
 	n, err := m.r.git.line(ctx, "rev-list", "--count", m.s.BranchPoint+".."+now)
 	if err != nil {
@@ -183,7 +194,7 @@ func (m *merging) commitWork(ctx context.Context) error {
 	if branch != m.s.Branch || head != tip {
 		return &BlockedError{Reason: fmt.Sprintf("the worktree is not on the run's branch %q", m.s.Branch)}
 	}
-	done, err := t.commitAll(ctx, &committing{message: m.s.Message, env: t.fallbackIdentity(ctx)})
+	done, err := t.commitAll(ctx, &committing{message: m.s.Message, env: m.r.fallbackIdentity(ctx)})
 	if err != nil {
 		return fmt.Errorf("commit what is not committed: %w", err)
 	}

@@ -172,6 +172,11 @@ func (r *Repo) deleteBranch(ctx context.Context, branch, at string) error {
 	return r.git.write(ctx, "update-ref", "--no-deref", "-d", full, at)
 }
 
+// Kept returns the commit that a discard, or a merge that replayed commits, kept of a run's branch; "" when there is none.
+func (r *Repo) Kept(ctx context.Context, run string) (string, error) {
+	return r.ref(ctx, refOf(run, "kept"))
+}
+
 // DiscardSpec says which run is dropped.
 type DiscardSpec struct {
 	Run     string

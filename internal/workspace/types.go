@@ -156,11 +156,14 @@ type MergeSpec struct {
 	BranchPoint string // the commit that Base must still be at
 	Tree        string // the snapshot tree that was judged; what is merged must be that
 	Message     string // for the commit of what the worktree has uncommitted
+	Rebase      bool   // when Base has moved, replay the run's commits on it
+	Untested    bool   // land what was replayed although nothing has judged it
 }
 
 // MergeResult says what a merge did.
 type MergeResult struct {
 	Commit   string   // where the base is now
+	Was      string   // the commit that was replayed; empty when nothing was
 	Files    []string // the paths that changed in it, sorted
 	Checkout string   // the directory that was updated; empty when the base is checked out nowhere
 	Notes    []string
