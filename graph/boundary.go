@@ -12,17 +12,20 @@ import (
 // This file is the pass that says what each phase may write: what is protected, by whom, and the lists of
 // writable globs, each of which must allow a path.
 
+// ownFiles is why the texts that a pipeline is made of are protected.
+const ownFiles = "the pipeline's own files"
+
 func (c *compiler) boundaries() {
 	shared := protectRules(c.cat.user.Project.Protect, "project.protect", "")
 	shared = append(shared, protectRules(c.p.Protect, "protect of pipeline ", c.p.Name.Value)...)
 	if c.cat.files.Path != "" {
-		shared = append(shared, glob.Rule{Glob: literalGlob(c.cat.files.Path), Why: "the pipeline's own files"})
+		shared = append(shared, glob.Rule{Glob: literalGlob(c.cat.files.Path), Why: ownFiles})
 	}
 	for _, pattern := range c.cat.protect {
-		shared = append(shared, glob.Rule{Glob: pattern, Why: "the pipeline's own files"})
+		shared = append(shared, glob.Rule{Glob: pattern, Why: ownFiles})
 	}
 	for _, name := range c.cat.named {
-		shared = append(shared, glob.Rule{Glob: literalGlob(name), Why: "the pipeline's own files"})
+		shared = append(shared, glob.Rule{Glob: literalGlob(name), Why: ownFiles})
 	}
 	c.g.Protect = shared[:len(shared):len(shared)]
 	for i := range c.g.Phases {

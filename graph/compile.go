@@ -100,6 +100,8 @@ type compiler struct {
 	list diag.List
 	used *uses
 
+	body string // the fingerprint of the pipeline without what is said of runs
+
 	complete bool // the bound, the fingerprints and the called phases are there
 
 	src    []*schema.Phase // by PhaseID

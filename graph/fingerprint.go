@@ -110,18 +110,51 @@ func (d *digest) fields(fields []envelope.Field) {
 	}
 }
 
-func (d *digest) agent(g *Graph, i int) {
+// part is what a definition says under one key of the file.
+type part struct {
+	key   string
+	write func(*digest)
+}
+
+// sumOf is the digest of some parts.
+func sumOf(parts []part) string {
+	d := newDigest()
+	for _, p := range parts {
+		d.text(p.key)
+		p.write(d)
+	}
+	return d.sum()
+}
+
+// agentParts are what an agent's work depends on.
+func (g *Graph) agentParts(i int) []part {
 	a := &g.Agents[i]
-	d.text(a.Name, a.Harness, a.Model, a.Light, a.Heavy, a.Effort, a.Permissions)
-	d.texts(a.Argv)
-	d.texts(a.Allow)
-	d.texts(a.Deny)
-	d.template(a.System)
-	d.int(a.EnvelopeRetries, int(a.TurnTimeout), int(a.StallTimeout))
-	d.bool(a.ReadOnly)
-	d.env(a.Env)
-	d.int(len(a.Script))
-	for _, t := range a.Script {
+	return []part{
+		{"harness", func(d *digest) { d.text(a.Harness) }},
+		{"model", func(d *digest) { d.text(a.Model) }},
+		{"models", func(d *digest) { d.text(a.Light, a.Heavy) }},
+		{"effort", func(d *digest) { d.text(a.Effort) }},
+		{"permissions", func(d *digest) { d.text(a.Permissions); d.bool(a.ReadOnly) }},
+		{"argv", func(d *digest) { d.texts(a.Argv) }},
+		{"tools", func(d *digest) { d.texts(a.Allow); d.texts(a.Deny) }},
+		{"system", func(d *digest) { d.template(a.System) }},
+		{"envelope_retries", func(d *digest) { d.int(a.EnvelopeRetries) }},
+		{"turn_timeout", func(d *digest) { d.int(int(a.TurnTimeout)) }},
+		{"stall_timeout", func(d *digest) { d.int(int(a.StallTimeout)) }},
+		{"env", func(d *digest) { d.env(a.Env) }},
+		{"script", func(d *digest) { d.turns(a.Script) }},
+		{"fallback", func(d *digest) {
+			d.int(len(a.Fallback))
+			for _, j := range a.Fallback {
+				d.text(g.Agents[j].Name)
+			}
+		}},
+	}
+}
+
+func (d *digest) turns(turns []ScriptTurn) {
+	d.int(len(turns))
+	for _, t := range turns {
 		d.text(t.Run, t.Reply)
 		d.int(len(t.Files))
 		for _, f := range t.Files {
@@ -129,65 +162,98 @@ func (d *digest) agent(g *Graph, i int) {
 			d.bool(f.Delete)
 		}
 	}
-	d.int(len(a.Fallback))
-	for _, j := range a.Fallback {
-		d.text(g.Agents[j].Name)
+}
+
+// phaseParts are what a phase's result depends on. That the files of the pipeline itself are protected is no part of
+// it: a text that another phase names would else change them all.
+func (g *Graph) phaseParts(ph *Phase) []part {
+	return []part{
+		{"kind", func(d *digest) { d.int(int(ph.Kind)) }},
+		{"needs", func(d *digest) {
+			d.int(len(ph.Needs))
+			for _, n := range ph.Needs {
+				d.text(g.Phases[n].Local)
+			}
+		}},
+		{"detour", func(d *digest) { d.bool(ph.Detour) }},
+		{"optional", func(d *digest) { d.bool(ph.Optional) }},
+		{"when", func(d *digest) { d.cond(ph.When) }},
+		{"run", func(d *digest) { d.script(&ph.Script) }},
+		{"exit_codes", func(d *digest) { d.int(len(ph.ExitCodes)); d.int(ph.ExitCodes...); d.bool(ph.Nonzero) }},
+		{"outputs", func(d *digest) { d.outputs(ph.Outputs) }},
+		{"agent", func(d *digest) { d.agents(g, ph) }},
+		{"model", func(d *digest) { d.text(ph.Model) }},
+		{"envelope", func(d *digest) {
+			if ph.Envelope != nil {
+				d.text(ph.Envelope.Name)
+				d.fields(ph.Envelope.Fields)
+			}
+		}},
+		{"prompt", func(d *digest) { d.template(ph.Prompt) }},
+		{"inputs", func(d *digest) {
+			d.int(len(ph.Inputs))
+			for _, in := range ph.Inputs {
+				d.text(in.Name)
+			}
+		}},
+		{"retries", func(d *digest) { d.int(ph.Retries) }},
+		{"message", func(d *digest) { d.template(ph.Message) }},
+		{"ask", func(d *digest) { d.template(ph.Question) }},
+		{"call", func(d *digest) {
+			if ph.Call != nil {
+				d.text(ph.Call.Pipeline, ph.Call.Fingerprint)
+			}
+		}},
+		{"set", func(d *digest) {
+			if ph.Call != nil {
+				for _, s := range ph.Call.Set {
+					d.text(s.Name)
+					d.template(s.Value)
+				}
+			}
+		}},
+		{"gates", func(d *digest) {
+			d.int(len(ph.Gates))
+			for i := range ph.Gates {
+				d.gate(&ph.Gates[i])
+			}
+		}},
+		{"protect", func(d *digest) {
+			for _, r := range ph.Boundary.Protect {
+				if r.Why != ownFiles {
+					d.text(r.Glob)
+				}
+			}
+		}},
+		{"writes", func(d *digest) {
+			for _, l := range ph.Boundary.Writes {
+				d.texts(l.Globs)
+			}
+		}},
+		{"commits", func(d *digest) { d.bool(ph.Commits) }},
+		{"timeout", func(d *digest) { d.int(int(ph.Timeout)) }},
+		{"env", func(d *digest) { d.env(ph.Env) }},
+		{"dir", func(d *digest) { d.text(ph.Dir) }},
+		{"sources", func(d *digest) { d.texts(ph.Sources) }},
 	}
 }
 
-// phase writes what a phase's result depends on.
-func (d *digest) phase(g *Graph, ph *Phase, agents []string) {
-	d.text(ph.Name)
-	d.int(int(ph.Kind), len(ph.Needs))
-	for _, n := range ph.Needs {
-		d.text(g.Phases[n].Name)
+// agents writes the agent of a phase, and those that may take its place.
+func (d *digest) agents(g *Graph, ph *Phase) {
+	if ph.Agent < 0 {
+		return
 	}
-	d.bool(ph.Detour, ph.Optional, ph.Commits, ph.Nonzero)
-	d.cond(ph.When)
-	d.int(len(ph.Boundary.Protect))
-	for _, r := range ph.Boundary.Protect {
-		d.text(r.Glob)
+	for _, i := range append([]int{ph.Agent}, g.Agents[ph.Agent].Fallback...) {
+		d.text(g.Agents[i].Name, sumOf(g.agentParts(i)))
 	}
-	d.int(len(ph.Boundary.Writes))
-	for _, l := range ph.Boundary.Writes {
-		d.texts(l.Globs)
-	}
-	d.int(int(ph.Timeout), ph.Retries, len(ph.ExitCodes))
-	d.int(ph.ExitCodes...)
-	d.env(ph.Env)
-	d.text(ph.Dir, ph.Model)
-	d.texts(ph.Sources)
-	if ph.Agent >= 0 {
-		d.text(agents[ph.Agent])
-		for _, i := range g.Agents[ph.Agent].Fallback {
-			d.text(agents[i])
-		}
-	}
-	if ph.Envelope != nil {
-		d.text(ph.Envelope.Name)
-		d.fields(ph.Envelope.Fields)
-	}
-	d.template(ph.Prompt, ph.Message, ph.Question)
-	d.int(len(ph.Inputs))
-	for _, in := range ph.Inputs {
-		d.text(in.Name)
-	}
-	if ph.Call != nil {
-		for _, s := range ph.Call.Set {
-			d.text(s.Name)
-			d.template(s.Value)
-		}
-	}
-	d.script(&ph.Script)
-	d.int(len(ph.Outputs))
-	for _, o := range ph.Outputs {
+}
+
+func (d *digest) outputs(outputs []Output) {
+	d.int(len(outputs))
+	for _, o := range outputs {
 		d.text(o.Name, o.Regex, o.JSON)
 		d.int(int(o.Type))
 		d.bool(o.Required)
-	}
-	d.int(len(ph.Gates))
-	for i := range ph.Gates {
-		d.gate(&ph.Gates[i])
 	}
 }
 
@@ -202,68 +268,92 @@ func (d *digest) gate(gate *Gate) {
 }
 
 func (d *digest) rule(g *Graph, r *Rule) {
-	d.int(int(r.Phase), int(r.Trigger), int(r.Action), int(r.Target), int(r.Way), r.Retry)
+	d.int(int(r.Trigger), int(r.Action), int(r.Way), r.Retry)
+	if r.Target >= 0 && r.Way != 0 {
+		d.text(g.Phases[r.Target].Local)
+	}
 	d.cond(r.When)
 	d.cond(r.With)
 	d.text(r.Message)
 }
 
+func (d *digest) rules(g *Graph, ph *Phase) {
+	d.int(ph.Count)
+	for _, r := range g.RulesOf(ph.ID) {
+		d.rule(g, &r)
+	}
+}
+
+// bodyParts are what a pipeline says beside its phases, of those that decide how it goes.
+func (b *Body) bodyParts() []part {
+	return []part{
+		{"accept", func(d *digest) { d.text(b.AcceptText) }},
+		{"criteria", func(d *digest) {
+			d.int(len(b.Criteria))
+			for i := range b.Criteria {
+				d.text(b.Criteria[i].Name)
+				d.bool(b.Criteria[i].Required)
+				d.command(&b.Criteria[i].Command)
+			}
+		}},
+		{"params", func(d *digest) {
+			d.int(len(b.Params))
+			for i := range b.Params {
+				p := &b.Params[i]
+				d.text(p.Name, p.Default)
+				d.int(int(p.Type))
+				d.bool(p.Has, p.Required)
+				d.texts(p.Choices)
+			}
+		}},
+		{"fail_fast", func(d *digest) { d.bool(b.FailFast) }},
+		{"keep_going", func(d *digest) { d.bool(b.KeepGoing) }},
+	}
+}
+
+// settingParts are what the file says of a run as a whole.
+func (g *Graph) settingParts() []part {
+	p := &g.Project
+	return []part{
+		{"limits", func(d *digest) {
+			d.int(int(g.Limits.Time), g.Limits.Turns, g.Limits.Tokens, g.Limits.Phases)
+			d.text(strconv.FormatFloat(g.Limits.Cost, 'g', -1, 64))
+		}},
+		{"isolation", func(d *digest) { d.int(int(g.Isolation)) }},
+		{"merge", func(d *digest) { d.int(int(g.Merge)) }},
+		{"request", func(d *digest) { d.bool(g.NeedRequest, g.NoRequest) }},
+		{"project.name", func(d *digest) { d.text(p.Name) }},
+		{"project.base", func(d *digest) { d.text(p.Base) }},
+		{"project.env", func(d *digest) { d.env(p.Env) }},
+		{"project.hooks", func(d *digest) { d.bool(p.Hooks) }},
+		{"project.worktree.copy", func(d *digest) { d.texts(p.Copy) }},
+		{"project.worktree.link", func(d *digest) { d.texts(p.Link) }},
+		{"project.worktree.scratch", func(d *digest) { d.texts(p.Scratch) }},
+		{"project.worktree.setup", func(d *digest) {
+			for i := range p.Setup {
+				d.script(&p.Setup[i])
+			}
+		}},
+	}
+}
+
 // fingerprint is the pass.
 func (c *compiler) fingerprint() {
 	g := c.g
-	agents := make([]string, len(g.Agents))
-	for i := range g.Agents {
-		d := newDigest()
-		d.agent(g, i)
-		agents[i] = d.sum()
-	}
-	all := newDigest()
-	all.text(g.Pipeline, g.AcceptText)
-	all.int(int(g.Isolation), int(g.Merge), len(g.Phases))
+	body := newDigest()
+	body.text(sumOf(g.bodyParts()))
 	for i := range g.Phases {
-		d := newDigest()
-		d.phase(g, &g.Phases[i], agents)
-		if callee := c.calls[g.Phases[i].ID]; callee != nil {
-			d.text(callee.g.Fingerprint)
+		ph := &g.Phases[i]
+		if callee := c.calls[ph.ID]; callee != nil {
+			ph.Call.Fingerprint = callee.body
 		}
-		g.Phases[i].Fingerprint = d.sum()
-		all.text(g.Phases[i].Fingerprint)
+		parts := g.phaseParts(ph)
+		ph.Fingerprint = sumOf(append(parts, part{"id", func(d *digest) { d.text(ph.Local) }}))
+		body.text(ph.Fingerprint)
+		body.rules(g, ph)
 	}
-	all.int(len(g.Rules))
-	for i := range g.Rules {
-		all.rule(g, &g.Rules[i])
-	}
-	all.int(len(g.Criteria))
-	for i := range g.Criteria {
-		all.text(g.Criteria[i].Name)
-		all.bool(g.Criteria[i].Required)
-		all.command(&g.Criteria[i].Command)
-	}
-	all.bool(g.FailFast, g.KeepGoing, g.NeedRequest, g.NoRequest)
-	all.settings(g)
+	c.body = body.sum()
+	all := newDigest()
+	all.text(g.Pipeline, c.body, sumOf(g.settingParts()))
 	g.Fingerprint = all.sum()
-}
-
-func (d *digest) settings(g *Graph) {
-	d.int(int(g.Limits.Time), g.Limits.Turns, g.Limits.Tokens, g.Limits.Phases)
-	d.text(strconv.FormatFloat(g.Limits.Cost, 'g', -1, 64))
-	d.int(len(g.Params))
-	for i := range g.Params {
-		p := &g.Params[i]
-		d.text(p.Name, p.Default)
-		d.int(int(p.Type))
-		d.bool(p.Has, p.Required)
-		d.texts(p.Choices)
-	}
-	p := &g.Project
-	d.text(p.Name, p.Base)
-	d.env(p.Env)
-	d.bool(p.Hooks)
-	d.texts(p.Copy)
-	d.texts(p.Link)
-	d.texts(p.Scratch)
-	d.int(len(p.Setup))
-	for i := range p.Setup {
-		d.script(&p.Setup[i])
-	}
 }

@@ -245,8 +245,9 @@ type Phase struct {
 // Call is a pipeline that runs as one phase.
 type Call struct {
 	Body
-	Set  []Setting
-	Last PhaseID // all phases behind the call up to this one are the called pipeline's, those that it calls included
+	Set         []Setting
+	Fingerprint string  // of the pipeline that it runs, all that a run as a whole may say excepted
+	Last        PhaseID // all phases behind the call up to this one are the called pipeline's, those that it calls included
 }
 
 // Setting is a param of a called pipeline and the text that it is given.

@@ -107,11 +107,14 @@ func (in *inliner) call(to, call *Phase, g *Graph, visits int) {
 		body.Own[i] = moved(body.Own[i])
 	}
 	body.Protect = append(slices.Clip(body.Protect), call.Boundary.Protect...)
-	to.Call = &Call{Body: body, Set: call.Call.Set, Last: to.ID + PhaseID(len(g.Phases))}
+	to.Call = &Call{Body: body, Set: call.Call.Set, Fingerprint: call.Call.Fingerprint, Last: to.ID + PhaseID(len(g.Phases))}
 	settings := newDigest()
 	for _, s := range call.Call.Set {
 		settings.text(s.Name)
 		settings.template(s.Value)
+	}
+	for _, l := range call.Boundary.Writes {
+		settings.texts(l.Globs)
 	}
 	given, owner, name := settings.sum(), to.ID, to.Name
 	for _, a := range g.Agents {

@@ -43,7 +43,7 @@ func (sc *script) tree(call, tree string) {
 // replayed checks that the log alone leads to the same state.
 func (sc *script) replayed() {
 	sc.t.Helper()
-	s, missing, err := Replay(sc.g, sc.log)
+	s, missing, err := Replay(sc.g, sc.log, nil)
 	if err != nil || len(missing) > 0 {
 		sc.t.Fatalf("replay: %v, %v missing", err, missing)
 	}
@@ -147,7 +147,7 @@ func TestInterruptedCallGoesOn(t *testing.T) {
 `+looped, RunInfo{})
 	sc.agent("sub/build", success)
 	sc.feed(Event{Kind: RunInterrupted})
-	s, _, err := Replay(sc.g, sc.log)
+	s, _, err := Replay(sc.g, sc.log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

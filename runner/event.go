@@ -108,6 +108,7 @@ type Event struct {
 	Changed   []string        `json:"changed,omitempty"`    // boundary.checked: every path that the visit changed and that stays, sorted
 	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
 	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, snapshot.taken
+	Edited    []string        `json:"edited,omitempty"`     // run.resumed: how the pipeline of File, which holds from here on, differs from the one before
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
 	Gate      string          `json:"gate,omitempty"`       // gate.checked

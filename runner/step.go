@@ -83,8 +83,9 @@ func (e Event) Decision() bool {
 
 // Replay derives the state from a log and returns what is outstanding. Missing holds the decisions that
 // follow from the facts but are not in the log, since the writer died between the two: whoever goes on
-// appends them first. A log in which the machine decided otherwise is an error.
-func Replay(g *graph.Graph, events []Event) (s State, missing []Event, err error) {
+// appends them first. A log in which the machine decided otherwise is an error. g is the pipeline that the run
+// began with; edits are those that it went on with, nil when there is none.
+func Replay(g *graph.Graph, events []Event, edits Edits) (s State, missing []Event, err error) {
 	s = New(g)
 	var due []Event
 	for _, e := range events {
@@ -102,7 +103,17 @@ func Replay(g *graph.Graph, events []Event) (s State, missing []Event, err error
 			return s, nil, fmt.Errorf("event %d (%s) stands where %s %s was due", e.Seq, e.Kind, due[0].Kind, due[0].Phase)
 		}
 		var cmds []Command
-		if s, cmds, err = Step(g, s, e); err != nil {
+		if e.Kind == RunResumed && e.File != "" {
+			now := edits[e.File]
+			if now == nil {
+				return s, nil, fmt.Errorf("event %d goes on with the pipeline in %s, which is not there", e.Seq, e.File)
+			}
+			s, cmds, err = StepEdited(g, now, s, e)
+			g = now
+		} else {
+			s, cmds, err = Step(g, s, e)
+		}
+		if err != nil {
 			return s, nil, err
 		}
 		for _, c := range cmds {

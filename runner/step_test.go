@@ -495,7 +495,7 @@ func TestReplayFindsWhatIsMissingAndWhatWasForged(t *testing.T) {
 `, RunInfo{})
 	sc.exit("a", 0)
 	cut := sc.log[:len(sc.log)-1]
-	s, missing, err := Replay(sc.g, cut)
+	s, missing, err := Replay(sc.g, cut, nil)
 	if err != nil || len(missing) != 1 || missing[0].Kind != PhaseStarted {
 		t.Errorf("missing %v, %v", missing, err)
 	}
@@ -503,7 +503,7 @@ func TestReplayFindsWhatIsMissingAndWhatWasForged(t *testing.T) {
 		t.Error("the replayed state is another one")
 	}
 	forged := append(append([]Event{}, sc.log...), Event{Kind: PhaseEnded, Phase: "b", Visit: 1, Status: "success"})
-	if _, _, err := Replay(sc.g, forged); err == nil {
+	if _, _, err := Replay(sc.g, forged, nil); err == nil {
 		t.Error("a decision that the machine did not take was accepted")
 	}
 }

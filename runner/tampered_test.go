@@ -54,7 +54,7 @@ func TestACommandThatPassedOverAProtectedPathHasFailed(t *testing.T) {
 	sc.feed(Event{Kind: CommandEnded, Phase: "make", Visit: 1, Attempt: 1, Result: &CommandResult{}})
 	sc.feed(Event{Kind: SnapshotTaken, Tree: "t", Outside: kept, Suspects: []string{"make"}})
 	sc.end(RunRejected, ReasonUnmatched)
-	if _, missing, err := Replay(sc.g, sc.log); err != nil || len(missing) > 0 {
+	if _, missing, err := Replay(sc.g, sc.log, nil); err != nil || len(missing) > 0 {
 		t.Errorf("replay: %v, %d missing", err, len(missing))
 	}
 

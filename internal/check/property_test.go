@@ -194,7 +194,7 @@ func play(t *rapid.T, g *graph.Graph, f *fate, jobs int, pick func(n int) int) (
 
 // playOn goes on with a run of which only the beginning of the log is left, as after a kill.
 func playOn(t *rapid.T, g *graph.Graph, f *fate, log []runner.Event, pick func(n int) int) (runner.State, []runner.Event) {
-	s, missing, err := runner.Replay(g, log)
+	s, missing, err := runner.Replay(g, log, nil)
 	if err != nil {
 		t.Fatalf("replay: %v", err)
 	}
@@ -390,7 +390,7 @@ func TestRunsEndWithinTheBoundWhateverTheOrder(t *testing.T) {
 			i := 0
 			s2, log2 := play(t, g, f, 1+round*3, func(n int) int { i++; return order[i%len(order)] % n })
 			checkBound(t, g, s2)
-			if _, missing, err := runner.Replay(g, log2); err != nil || len(missing) > 0 {
+			if _, missing, err := runner.Replay(g, log2, nil); err != nil || len(missing) > 0 {
 				t.Fatalf("replay: %v, %v missing\n%s", err, missing, text)
 			}
 			got := story(g, s2, log2)

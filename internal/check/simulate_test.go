@@ -214,7 +214,7 @@ pipelines:
 `, "p")
 	r := run(t, g, &World{Phases: map[string][]Given{"build": {ok(""), ok("")}, "test": {out(1, "x"), out(0, "")}}})
 	for n := range r.Events {
-		s, missing, err := runner.Replay(g, r.Events[:n])
+		s, missing, err := runner.Replay(g, r.Events[:n], nil)
 		if err != nil {
 			t.Fatalf("replay of %d events: %v", n, err)
 		}
@@ -222,7 +222,7 @@ pipelines:
 			t.Errorf("after %d events nothing is outstanding", n)
 		}
 	}
-	s, _, err := runner.Replay(g, r.Events)
+	s, _, err := runner.Replay(g, r.Events, nil)
 	if err != nil || s.View() != r.State.View() && s.View().Status != r.State.View().Status {
 		t.Errorf("replay %v, %v", s.View(), err)
 	}

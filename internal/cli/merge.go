@@ -89,11 +89,11 @@ func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.Run
 		return refuse((&problem{exit: Refused, err: fmt.Errorf("%s is %s; only an accepted run is merged", rec.ID(), outline.Status)}).
 			hintf("`foundry show %s` says why; `git merge %s` is yours to decide", rec.ID(), info.Branch))
 	}
-	g, _, err := s.kept(pl, rec.ID(), info)
+	kept, err := s.kept(pl, rec.ID(), rec.Events())
 	if err != nil {
 		return refuse(err)
 	}
-	sc := drive.Scene{Graph: g, Repo: pl.repo, Record: rec, Append: appendTo(rec)}
+	sc := drive.Scene{Graph: kept.newest, Repo: pl.repo, Record: rec, Append: appendTo(rec)}
 	return sc, info, func() { rec.Close() }, nil
 }
 

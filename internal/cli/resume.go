@@ -25,13 +25,20 @@ func resumeVerb(s *session) verb {
 			ArgsUsage: "[RUN]",
 			Description: `Goes on with a run where it stood. Finished phases are not run again; a phase that was cut off is put back to where its
 last turn began and goes on from there, with what it had changed kept under a ref. A run that was rejected or failed
-starts again at the phase that ended it, or at --from. The run keeps the pipeline it began with.
+starts again at the phase that ended it, or at --from.
+
+When the pipeline file was edited since, the difference is shown and the run goes on with what it says now: phases that
+say the same keep their results, and one that had not ended is simply the new one. A phase that has ended and says
+something else runs again, with all that depends on it, and only with --force, since it is paid for again.
+--keep-pipeline goes on with the pipeline as the record has it.
 
 Counters and budgets stay used: --retry and --limit grant more, for the record.`,
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "from", Usage: "start again at `PHASE`"},
 				&cli.IntFlag{Name: "retry", Usage: "allow `N` more jumps of the rule that was spent"},
 				&cli.StringSliceFlag{Name: "limit", Usage: "raise a budget, as `NAME=+N`: time=+30m, turns=+20, tokens=+100000, cost=+2.50, phases=+10"},
+				&cli.BoolFlag{Name: "force", Usage: "run finished phases again that the edited pipeline defines otherwise"},
+				&cli.BoolFlag{Name: "keep-pipeline", Usage: "go on with the recorded pipeline, whatever the file says now"},
 				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` for the phases that are blocked"},
 				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
@@ -46,6 +53,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 			{"foundry resume last", "after a crash, a reboot, or ctrl-c"},
 			{"foundry resume last --retry 2", "a loop was spent: allow two more rounds"},
 			{"foundry resume run_261130_4f2a --limit turns=+20", "more turns"},
+			{"foundry resume last --force", "the pipeline was edited, finished phases among it"},
 			{"foundry resume last -m \"the key is in .env now\"", "a phase was blocked"},
 		},
 	}
@@ -76,29 +84,54 @@ func (s *session) resume(c *cli.Context) error {
 		return err
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who(), Text: c.String("message")}
-	if from := c.String("from"); from != "" {
-		id, ok := again.graph.Lookup(from)
-		if !ok {
-			return badUsage("--from %s: pipeline %s has no such phase", from, again.graph.Pipeline).hintf("`foundry graph %s` lists them", again.graph.Pipeline)
+	if !c.Bool("keep-pipeline") {
+		if err := s.edited(again, &resumed, c.Bool("force")); err != nil {
+			return err
 		}
-		if call := again.graph.Phases[id].Owner; call >= 0 && again.state.Phase(call).Visits == 0 {
-			name := again.graph.Phases[call].Name
-			return badUsage("--from %s: %s has not begun", from, name).hintf("--from %s begins it", name)
+	}
+	if resumed.Phase, err = again.from(c.String("from")); err != nil {
+		return err
+	}
+	if again.edited != nil {
+		if resumed.File, err = keepPipeline(rec, again.project, again.edited); err != nil {
+			return failure(err)
 		}
-		resumed.Phase = from
 	}
 	again.first = append(append(grants, resumed), overdue(again, time.Now())...)
 	again.format, again.input = outputForm(c), s.interactive(c)
 	return s.drive(*again)
 }
 
+// from checks the phase at which a run is to go on.
+func (d *driving) from(name string) (string, error) {
+	g := d.graph
+	if d.edited != nil {
+		g = d.edited
+	}
+	id, ok := g.Lookup(name)
+	switch {
+	case name == "":
+		return "", nil
+	case !ok:
+		return "", badUsage("--from %s: pipeline %s has no such phase", name, g.Pipeline).hintf("`foundry graph %s` lists them", g.Pipeline)
+	}
+	if owner := g.Phases[id].Owner; owner >= 0 {
+		call, known := d.graph.Lookup(g.Phases[owner].Name)
+		if !known || d.state.Phase(call).Visits == 0 {
+			return "", badUsage("--from %s: %s has not begun", name, g.Phases[owner].Name).hintf("--from %s begins it", g.Phases[owner].Name)
+		}
+	}
+	return name, nil
+}
+
 // settleLate does what follows from the verdict of a run whose process ended between the two.
 func (s *session) settleLate(pl *place, rec *journal.Record, form string) error {
 	info := started(rec.Events())
-	g, _, err := s.kept(pl, rec.ID(), info)
+	kept, err := s.kept(pl, rec.ID(), rec.Events())
 	if err != nil {
 		return err
 	}
+	g := kept.newest
 	d := driving{pl: pl, rec: rec, graph: g, info: info, format: form}
 	view := s.newShow(form, g)
 	for _, e := range rec.Events() {
@@ -170,7 +203,7 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, _, err := s.kept(pl, rec.ID(), info)
+	kept, err := s.kept(pl, rec.ID(), events)
 	if err != nil {
 		return nil, err
 	}
@@ -183,12 +216,7 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	case outline.Status == "accepted" && info.Until == "", outline.Status == "killed":
 		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("`foundry show %s`", rec.ID())
 	}
-	if p, err := s.loadOrBuiltins(); err == nil {
-		if now, found := p.names.Compile(info.Pipeline); now != nil && !found.HasErrors() && now.Fingerprint != info.Fingerprint {
-			s.note("foundry: pipeline %s has changed since; the run goes on with the one it began with", info.Pipeline)
-		}
-	}
-	state, missing, err := runner.Replay(g, events)
+	state, missing, err := runner.Replay(kept.first, events, kept.edits)
 	if err != nil {
 		return nil, failure(fmt.Errorf("replay the log of %s: %w", rec.ID(), err))
 	}
@@ -199,7 +227,7 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	for _, e := range events {
 		ready = ready || e.Kind == runner.WorkspaceReady
 	}
-	return &driving{pl: pl, rec: rec, graph: g, info: info, state: state, missing: missing, make: !ready, format: "plain"}, nil
+	return &driving{pl: pl, rec: rec, graph: kept.newest, src: kept.src, info: info, state: state, missing: missing, make: !ready, format: "plain"}, nil
 }
 
 // grants are the events that allow more than the pipeline does.
@@ -304,6 +332,7 @@ func (s *session) answer(c *cli.Context, word string) error {
 		return err
 	}
 	defer d.rec.Close()
+	s.noteEdited(d)
 	p, err := openAsk(d, c.Args().Get(1))
 	if err != nil {
 		return err

@@ -63,6 +63,9 @@ type driving struct {
 	pl      *place
 	rec     *journal.Record
 	graph   *graph.Graph
+	edited  *graph.Graph // what it goes on with; nil when that is graph
+	project *project     // the texts of edited
+	src     *sources     // the texts of graph
 	info    *runner.RunInfo
 	state   runner.State
 	missing []runner.Event
@@ -74,6 +77,10 @@ type driving struct {
 
 // drive drives a run to its rest, settles it, and says how it ended.
 func (s *session) drive(d driving) error {
+	was, edited := d.graph, d.edited
+	if edited != nil {
+		d.graph = edited
+	}
 	view := s.newShow(d.format, d.graph)
 	for _, e := range d.rec.Events() {
 		view.plain.Trace().Add(&e)
@@ -94,7 +101,7 @@ func (s *session) drive(d driving) error {
 	force := make(chan struct{})
 	unheard := sync.OnceFunc(s.secondSignal(force))
 	defer unheard()
-	c := drive.Config{Graph: d.graph, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Proofs: filepath.Join(d.pl.repo.Home(), ".foundry", "proven"), Force: force,
+	c := drive.Config{Graph: was, Edited: edited, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Proofs: filepath.Join(d.pl.repo.Home(), ".foundry", "proven"), Force: force,
 		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard, force)}
 	if d.input {
 		c.Ask = s.askPerson

@@ -139,7 +139,8 @@ func (s *session) graphOf(pl *place, id string, events []runner.Event) *graph.Gr
 	if info == nil {
 		return nil
 	}
-	data, err := os.ReadFile(pl.store.File(id, sourcesName))
+	files := sourceFiles(events)
+	data, err := os.ReadFile(pl.store.File(id, files[len(files)-1]))
 	var src sources
 	if err != nil || json.Unmarshal(data, &src) != nil {
 		return nil

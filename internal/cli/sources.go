@@ -31,23 +31,58 @@ const sourcesName = "sources.json"
 // agentsName is what the kept text of --agents is called in findings.
 const agentsName = "the record's --agents"
 
-// keepSources writes a project's texts into a record.
-func keepSources(rec *journal.Record, p *project) error {
+// keepSources writes a project's texts into a record and returns the name of the file.
+func keepSources(rec *journal.Record, p *project) (string, error) {
 	src := sources{File: p.relative(), Has: p.source != nil, Files: p.used, Lists: p.listed, Agents: p.agents, Tried: p.tried}
 	if p.source != nil {
 		src.Text = p.source.Text
 	}
 	data, err := json.MarshalIndent(src, "", " ")
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = rec.WriteFile(sourcesName, data)
-	return err
+	return rec.WriteFile(sourcesName, data)
 }
 
-// kept compiles a run's pipeline from what its record holds.
-func (s *session) kept(pl *place, id string, info *runner.RunInfo) (*graph.Graph, *sources, error) {
-	data, err := os.ReadFile(pl.store.File(id, sourcesName))
+// pipelines are what a run goes by, compiled from what its record holds: the pipeline that it began with, and those
+// that it went on with after an edit.
+type pipelines struct {
+	first  *graph.Graph
+	edits  runner.Edits
+	newest *graph.Graph
+	src    *sources // of the newest
+}
+
+// kept compiles a run's pipelines from what its record holds.
+func (s *session) kept(pl *place, id string, events []runner.Event) (*pipelines, error) {
+	info := started(events)
+	out := &pipelines{edits: runner.Edits{}}
+	for _, name := range sourceFiles(events) {
+		g, src, err := s.keptIn(pl, id, name, info)
+		if err != nil {
+			return nil, err
+		}
+		if out.first == nil {
+			out.first = g
+		}
+		out.edits[name], out.newest, out.src = g, g, src
+	}
+	return out, nil
+}
+
+// sourceFiles are the files of a record that hold its pipelines, in the order in which they held.
+func sourceFiles(events []runner.Event) []string {
+	out := []string{sourcesName}
+	for _, e := range events {
+		if e.Kind == runner.RunResumed && e.File != "" {
+			out = append(out, e.File)
+		}
+	}
+	return out
+}
+
+func (s *session) keptIn(pl *place, id, name string, info *runner.RunInfo) (*graph.Graph, *sources, error) {
+	data, err := os.ReadFile(pl.store.File(id, name))
 	if err != nil {
 		return nil, nil, failure(fmt.Errorf("the record of %s has lost its pipeline: %w", id, err))
 	}
@@ -56,27 +91,33 @@ func (s *session) kept(pl *place, id string, info *runner.RunInfo) (*graph.Graph
 		return nil, nil, failure(fmt.Errorf("the pipeline in the record of %s is damaged: %w", id, err))
 	}
 	p := frozenProject(pl.repo.Root(), src)
+	g, err := s.compiledFor(p, src.File, &src, info)
+	return g, &src, err
+}
+
+// compiledFor compiles a run's pipeline from a project, with what was said when the run was started. name is the
+// pipeline file as findings call it.
+func (s *session) compiledFor(p *project, name string, src *sources, info *runner.RunInfo) (*graph.Graph, error) {
+	p.agents = src.Agents
 	if p.findings.HasErrors() {
-		return nil, nil, s.refuse(p.findings, src.File)
+		return nil, s.refuse(p.findings, name)
 	}
 	if err := p.tryAgents(src.Tried); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	g, found := p.names.Compile(info.Pipeline)
 	if g == nil || found.HasErrors() {
-		return nil, nil, s.refuse(found, src.File)
+		return nil, s.refuse(found, name)
 	}
 	g = overridden(g, info)
-	if p.agents = src.Agents; p.agents != "" {
-		test, err := s.playable(g, p, agentsName)
-		if err != nil {
-			return nil, nil, err
-		}
-		if g, err = s.play(g, p, agentsName, test); err != nil {
-			return nil, nil, err
-		}
+	if p.agents == "" {
+		return g, nil
 	}
-	return g, &src, nil
+	test, err := s.playable(g, p, agentsName)
+	if err != nil {
+		return nil, err
+	}
+	return s.play(g, p, agentsName, test)
 }
 
 // frozenProject is the project of a record's texts.

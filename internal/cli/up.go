@@ -167,7 +167,7 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 	if g.Isolation != graph.Checkout {
 		info.Worktree = pl.repo.WorktreeDir(info.ID)
 	}
-	if err := errors.Join(keepSources(rec, p), keepGraph(rec, g)); err != nil {
+	if _, err := keepPipeline(rec, p, g); err != nil {
 		return failure(err)
 	}
 	return s.drive(driving{pl: pl, rec: rec, graph: g, info: info, state: runner.New(g), first: []runner.Event{{Kind: runner.RunStarted, Run: info}},
@@ -191,9 +191,13 @@ func newRecord(pl *place, id string) (*journal.Record, error) {
 	}
 }
 
-func keepGraph(rec *journal.Record, g *graph.Graph) error {
-	_, err := rec.WriteFile("graph.json", encodeJSON(g))
-	return err
+// keepPipeline writes a pipeline into the record, compiled and as text, and returns the name of the texts.
+func keepPipeline(rec *journal.Record, p *project, g *graph.Graph) (string, error) {
+	name, err := keepSources(rec, p)
+	if err == nil {
+		_, err = rec.WriteFile("graph.json", encodeJSON(g))
+	}
+	return name, err
 }
 
 // requestInQuotes refuses a request that came as several words, or as one that names no pipeline, and shows how

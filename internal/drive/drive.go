@@ -26,6 +26,7 @@ import (
 // but the sessions that the run opened.
 type Config struct {
 	Graph  *graph.Graph
+	Edited *graph.Graph // what the run goes on with from the run.resumed that names its texts; nil when that is Graph
 	Record *journal.Record
 	Repo   *workspace.Repo
 	Tree   *workspace.Tree                                                             // nil for a run whose workspace is still to be made
@@ -91,7 +92,7 @@ type driver struct {
 	watching  bool                // the run is a watch's: a person works in the checkout, nothing is compared with what was there
 	parked    bool
 	ended     bool
-	still     bool // nothing is started for what take decides
+	still     bool // nothing is started for what take decides: before a resume, which asks for all that is outstanding
 	err       error
 }
 
@@ -127,9 +128,11 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 	}
 	for _, e := range first {
 		if e.Kind == runner.RunResumed {
+			d.still = true
 			if err := d.putBack(work); err != nil {
 				return Ending{}, err
 			}
+			d.still = false
 		}
 		d.take(work, e)
 	}
@@ -254,7 +257,7 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	if e.Kind == runner.GrantGiven && e.Limit == "time" {
 		d.granted += time.Duration(e.Grant * float64(time.Second))
 	}
-	next, commands, err := runner.Step(d.Graph, d.state, e)
+	next, commands, err := d.step(e)
 	if err != nil {
 		d.err = err
 		return
@@ -280,6 +283,17 @@ func (d *driver) take(work context.Context, e runner.Event) {
 		d.start(work, c)
 	}
 	d.withdraw()
+}
+
+// step steps the machine. A resume may bring an edited pipeline, which holds from then on.
+func (d *driver) step(e runner.Event) (runner.State, []runner.Command, error) {
+	if e.Kind != runner.RunResumed || e.File == "" {
+		return runner.Step(d.Graph, d.state, e)
+	}
+	was := d.Graph
+	d.Graph, d.Edited = d.Edited, nil
+	d.readers, d.reading = cardReaders(d.Graph)
+	return runner.StepEdited(was, d.Graph, d.state, e)
 }
 
 // append stamps and logs events and shows them to whoever watches.

@@ -27,12 +27,17 @@ func (d *driver) putBack(ctx context.Context) error {
 	}
 	v := d.state.View()
 	cut := false
+	var restarts []string // since the pipeline was edited
+	if d.Edited != nil {
+		restarts = runner.Restarts(d.Graph, d.Edited, d.interrupted())
+	}
 	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
-		if c.ID.Kind != runner.SendTurn && c.ID.Kind != runner.StartCommand && c.ID.Kind != runner.JudgeGates {
+		restart := c.ID.Phase >= 0 && slices.Contains(restarts, d.Graph.Phases[c.ID.Phase].Name)
+		if c.ID.Kind != runner.SendTurn && c.ID.Kind != runner.StartCommand && c.ID.Kind != runner.JudgeGates && !restart {
 			continue
 		}
 		cut = true
-		if err := d.undoUnfinished(ctx, c); err != nil {
+		if err := d.undoUnfinished(ctx, c, restart); err != nil {
 			return err
 		}
 	}
@@ -67,12 +72,15 @@ func (d *driver) interrupted() runner.State {
 }
 
 // undoUnfinished keeps what a cut-off turn, command or gate had changed, and goes back to the newest snapshot of
-// its visit. A command without one goes back to the newest of the run when nothing else ran since; else what it
-// changed cannot be told from what others did, and stays.
-func (d *driver) undoUnfinished(ctx context.Context, c runner.Command) error {
+// its visit; to its first when the phase restarts. A command without one goes back to the newest of the run when nothing
+// else ran since; else what it changed cannot be told from what others did, and stays.
+func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart bool) error {
 	name := d.Graph.Phases[c.ID.Phase].Name
 	ref := ""
 	for _, e := range d.Record.Events() {
+		if restart && ref != "" {
+			break
+		}
 		if e.Phase == name && e.Visit == c.ID.Visit && e.Ref != "" && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked) {
 			ref = e.Ref
 		}

@@ -239,7 +239,7 @@ func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 		case e.Kind == runner.PhaseEnded && judges(g, ph), e.Kind == runner.GateChecked && judgesTree(ph, e):
 			later = nil
 		case e.Kind == runner.BoundaryChecked && wrote && slices.ContainsFunc(e.Changed, isWork),
-			e.Kind == runner.Warned && e.Reason == undeclaredWrite:
+			e.Kind == runner.Warned && e.Reason == undeclaredWrite && !judges(g, ph):
 			later = append(later, ph.Name)
 		}
 	}

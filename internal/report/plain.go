@@ -88,7 +88,11 @@ func (p *Plain) run(e *runner.Event) string {
 	case runner.RunStarted:
 		return p.head(e)
 	case runner.RunResumed:
-		return p.line(e, Bold, "resumed", firstLine(e.Text))
+		text := p.line(e, Bold, "resumed", firstLine(e.Text))
+		for _, what := range e.Edited {
+			text += p.line(e, Yellow, "edited", what)
+		}
+		return text
 	case runner.RunInterrupted:
 		return p.line(e, Yellow, "stopping", first(firstLine(e.Text), "interrupted; again to stop at once"))
 	case runner.RunKilled:
