@@ -30,6 +30,7 @@ var edges = map[string][]string{
 	"internal/process":   {},
 	"internal/workspace": {"internal/process", "glob"},
 	"internal/harness":   {"internal/process", "diag"},
+	"internal/fakemodel": {},
 	"internal/journal":   {"runner"},
 	"internal/report":    {"runner", "graph", "gates", "diag"},
 	"internal/check":     {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag"},

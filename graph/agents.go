@@ -36,8 +36,8 @@ const builtinPrefix = "builtin/"
 
 // The harnesses: those that are built, and those that are known.
 var (
-	builtHarnesses = []string{"command", "script"}
-	laterHarnesses = []string{"acp", "claude", "codex", "droid", "gemini", "opencode", "qwen"}
+	builtHarnesses = []string{"claude", "command", "script"}
+	laterHarnesses = []string{"acp", "codex", "droid", "gemini", "opencode", "qwen"}
 )
 
 // checkHarness reports a harness that does not exist, or not yet.
@@ -52,7 +52,7 @@ func checkHarness(list *diag.List, h schema.Text) {
 		if near := diag.Suggest(h.Value, known); near != "" {
 			d.Hintf("did you mean %q?", near)
 		} else {
-			d.Hintf("use command or script")
+			d.Hintf("use one of %s", strings.Join(builtHarnesses, ", "))
 		}
 	}
 }

@@ -144,10 +144,12 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 		stop()
 		d.drain()
 		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: stoppedBy(context.Cause(ctx))})
-		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.endLeft(), d.Record.Sync())
+		return Ending{View: d.state.View(), Interrupted: true}, errors.Join(d.err, d.close(nil), d.endLeft(), d.Record.Sync())
 	}
 	// A run does not rest while one of its processes lives.
-	if err := d.endLeft(); err != nil {
+	stop()
+	d.drain()
+	if err := errors.Join(d.close(nil), d.endLeft()); err != nil {
 		return Ending{View: d.state.View()}, err
 	}
 	return Ending{View: d.state.View(), Parked: d.parked}, d.Record.Sync()

@@ -40,10 +40,10 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	started := d.named(c, runner.TurnStarted)
 	started.Turn, started.Purpose, started.Agent, started.Harness, started.File, started.Inputs = c.ID.Turn, c.Purpose.String(), agent.Name, agent.Harness, kept, message.Inputs
 	send(started)
-	reply, logFile := d.talk(ctx, s, c, world, prompt, send)
+	reply, logFile, sessionID := d.talk(ctx, s, c, world, prompt, send)
 	ended := d.named(c, runner.TurnEnded)
 	ended.Turn, ended.Agent, ended.Harness, ended.File = c.ID.Turn, agent.Name, agent.Harness, logFile
-	ended.Reply = &reply
+	ended.Reply, ended.Session = &reply, sessionID
 	if reply.Text != "" {
 		if ended.File, err = d.Record.WriteFile("replies/"+file, []byte(reply.Text)); err != nil {
 			send(failed(c, ph.Name, fmt.Errorf("keeping the reply: %w", err)))
@@ -53,30 +53,38 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	send(ended)
 }
 
-// talk opens the agent's session if need be and has the turn.
-func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, send func(...runner.Event)) (runner.Reply, string) {
+// talk opens the agent's session if need be and has the turn. sessionID is what another process goes on with.
+func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, send func(...runner.Event)) (reply runner.Reply, log, sessionID string) {
 	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	shared, own, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
 	session, err := d.session(ctx, c.Agent)
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
 	rel, full, err := d.Record.LogPath("logs/" + fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.log", c.ID.Turn)))
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, ""
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
 	timeout := agent.TurnTimeout
 	if ph.Timeout > 0 {
 		timeout = ph.Timeout
 	}
+	may := permits{root: resolved(d.Tree.Dir()), boundary: ph.Boundary, policy: agent.Permissions}
 	r := session.Turn(ctx, harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
+		Permit: func(_ context.Context, request harness.Request) harness.Decision {
+			decision, ask := may.answer(request)
+			if ask {
+				decision.Reason = "nobody can be asked"
+			}
+			return decision
+		},
 	}, nil)
 	for _, left := range r.Left {
 		e := d.named(c, runner.ProcessLeft)
@@ -88,7 +96,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		e.Text = text
 		send(e)
 	}
-	return replyOf(r), rel
+	return replyOf(r), rel, r.Session
 }
 
 func replyOf(r harness.Reply) runner.Reply {
@@ -149,14 +157,18 @@ func (d *driver) session(ctx context.Context, index int) (harness.Session, error
 	if err != nil {
 		return nil, err
 	}
-	served := 0
+	served, last := 0, ""
 	for _, e := range d.Record.Events() {
 		if e.Kind == runner.TurnEnded && e.Agent == agent.Name && e.Reply != nil && e.Reply.Stop != runner.StopLimit && e.Reply.Stop != runner.StopCancelled {
 			served++
 		}
+		if e.Kind == runner.TurnEnded && e.Agent == agent.Name && e.Session != "" {
+			last = e.Session
+		}
 	}
 	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
-		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir()})
+		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir(),
+		Session: last, Asks: true, Allow: agent.Allow, Deny: agent.Deny})
 	if err == nil {
 		d.sessions[index] = s
 	}

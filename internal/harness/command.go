@@ -74,6 +74,15 @@ func lookFor(c Config) error {
 	return fmt.Errorf("the program %q was not found in any directory of PATH (%s)", program, path)
 }
 
+// lookForProgram is lookFor for a harness that knows its agent's program: name is it, unless the agent has an argv.
+// Its arguments come after those of the argv.
+func lookForProgram(c *Config, name string) error {
+	if len(c.Argv) == 0 {
+		c.Argv = []string{name}
+	}
+	return lookFor(*c)
+}
+
 func runnable(program, path string) error {
 	info, err := os.Stat(path)
 	switch {

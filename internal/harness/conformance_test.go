@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,12 @@ import (
 // the kind of agent.
 
 // conformance is one case. command is a program in testdata, script what a scripted agent does for the same end;
-// a case that one of the two cannot meet has nothing there.
+// a case that one of the two cannot meet has nothing there. A fake agent that speaks a protocol behaves as the program's
+// name says, or as fake does.
 type conformance struct {
 	name    string
 	command string
+	fake    string
 	script  []ScriptTurn
 	config  func(*Config)
 	turns   []func(*Turn)
@@ -32,7 +35,9 @@ type workshop struct {
 	handoff string
 	log     string
 	harness string
+	fake    bool // the agent speaks a protocol, and is this test's own program
 	seen    []Activity
+	left    func() []string // closes the session and says what the agent had left behind
 }
 
 func prompt(text string) func(*Turn) { return func(t *Turn) { t.Prompt = text } }
@@ -106,9 +111,13 @@ var suite = []conformance{
 		name: "garbage around the reply", command: "garbage.sh",
 		script: []ScriptTurn{{Reply: "migrating db... ok\n{\"a\": \"red\"}\r\n\r\nlast \xff word"}},
 		turns:  []func(*Turn){prompt("go")},
-		check: func(t *testing.T, _ *workshop, r []Reply) {
+		check: func(t *testing.T, w *workshop, r []Reply) {
 			wantStop(t, r[0], End, "")
-			if want := "migrating db... ok\n{\"a\": \"red\"}\r\n\r\nlast \xff word"; r[0].Text != want {
+			want := "migrating db... ok\n{\"a\": \"red\"}\r\n\r\nlast \xff word"
+			if w.fake { // what stands in JSON is UTF-8
+				want = strings.Replace(want, "\xff ", "", 1)
+			}
+			if r[0].Text != want {
 				t.Errorf("got %q, want %q", r[0].Text, want)
 			}
 		},
@@ -128,10 +137,10 @@ var suite = []conformance{
 		name: "a child is left behind", command: "leave.sh",
 		script: []ScriptTurn{{Run: "sleep 60 & echo done", Reply: "done"}},
 		turns:  []func(*Turn){prompt("go")},
-		check: func(t *testing.T, _ *workshop, r []Reply) {
+		check: func(t *testing.T, w *workshop, r []Reply) {
 			wantText(t, r[0], "done")
-			if len(r[0].Left) == 0 || !strings.Contains(r[0].Left[0], "sleep") {
-				t.Errorf("left behind: %q", r[0].Left)
+			if left := append(r[0].Left, w.left()...); len(left) == 0 || !strings.Contains(left[0], "sleep") {
+				t.Errorf("left behind: %q", left)
 			}
 		},
 	},
@@ -166,6 +175,146 @@ var suite = []conformance{
 		turns:  []func(*Turn){prompt(strings.Repeat("p", 4<<20))},
 		check:  func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "heard nothing") },
 	},
+	{
+		name: "two messages on one line", fake: "glued",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantText(t, r[0], "migrating db... ok\n{\"a\": \"red\"}\r\n\r\nlast word")
+			w.wantSeen(t, SaidText, "thinking")
+		},
+	},
+	{
+		name: "a tool at work is no stall", fake: "work",
+		turns: []func(*Turn){func(t *Turn) { t.Stall = 300 * time.Millisecond }},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantText(t, r[0], "done")
+			w.wantSeen(t, CalledTool, "make")
+			w.wantSeen(t, GotResult, "made")
+			if r[0].Calls == nil || *r[0].Calls != 1 {
+				t.Errorf("calls: %v", r[0].Calls)
+			}
+		},
+	},
+	{
+		name: "bit by bit", fake: "drip",
+		turns: []func(*Turn){func(t *Turn) { t.Stall = 300 * time.Millisecond }},
+		check: func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "done") },
+	},
+	{
+		name: "it ignores that the turn is given up", fake: "ignore", cancel: true,
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Cancelled, "stopped") },
+	},
+	{
+		name: "it closes its output", fake: "closed",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "closed its output") },
+	},
+	{
+		name: "it ends without a last message", fake: "quit",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "exit code 0 in the middle") },
+	},
+	{
+		name: "an error that says success", fake: "lie",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "all went well") },
+	},
+	{
+		name: "a reply that is cut off", fake: "cut",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			if r[0].Stop != Truncated || !strings.HasPrefix(r[0].Text, `{"status"`) {
+				t.Errorf("got %s %q", r[0].Stop, r[0].Text)
+			}
+		},
+	},
+	{
+		name: "a usage limit", fake: "limit",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantStop(t, r[0], Limit, "usage limit")
+			if !r[0].ResetAt.Equal(fakeResets) {
+				t.Errorf("it ends at %s", r[0].ResetAt)
+			}
+		},
+	},
+	{
+		name: "what two turns spend", fake: "talk",
+		turns: []func(*Turn){prompt("one"), prompt("two")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			for i := range r {
+				u := r[i].Usage
+				if u.Input == nil || u.Output == nil || *u.Input != 110 || *u.Output != 20 || u.CacheRead == nil || *u.CacheRead != 7 {
+					t.Errorf("turn %d spent %s", i+1, describeUsage(u))
+				}
+				if u.Cost != nil && *u.Cost != 0.25 {
+					t.Errorf("turn %d cost %v", i+1, *u.Cost)
+				}
+			}
+		},
+	},
+	{
+		name: "it does not say what it used", fake: "untold",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantText(t, r[0], "done")
+			if r[0].Usage != (Usage{}) {
+				t.Errorf("spent %s", describeUsage(r[0].Usage))
+			}
+		},
+	},
+	{
+		name: "it asks and may", fake: "ask",
+		turns: []func(*Turn){func(t *Turn) {
+			t.Prompt, t.Stall = filepath.Join(t.Dir, "new.txt"), 300*time.Millisecond
+			t.Permit = func(_ context.Context, r Request) Decision {
+				time.Sleep(500 * time.Millisecond) // longer than it may stall
+				return Decision{Allow: len(r.Tool.Paths) == 1 && r.Tool.Paths[0] == t.Prompt && r.Tool.Kind == Edit}
+			}
+		}},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantText(t, r[0], "it was allowed")
+			w.wantSeen(t, AskedPermission, "new.txt")
+		},
+	},
+	{
+		name: "it asks and may not", fake: "ask",
+		turns: []func(*Turn){func(t *Turn) {
+			t.Prompt = filepath.Join(t.Dir, "new.txt")
+			t.Permit = func(context.Context, Request) Decision { return Decision{Reason: "no"} }
+		}},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantText(t, r[0], "it was refused")
+			if _, err := os.Stat(filepath.Join(w.dir, "new.txt")); err == nil {
+				t.Error("it wrote what it was refused")
+			}
+		},
+	},
+	{
+		name: "it asks and nobody answers", fake: "ask",
+		turns: []func(*Turn){func(t *Turn) { t.Prompt = filepath.Join(t.Dir, "new.txt") }},
+		check: func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "it was refused") },
+	},
+}
+
+// wantSeen checks that there was a sign of life of a kind, with these words.
+func (w *workshop) wantSeen(t *testing.T, kind ActivityKind, words string) {
+	t.Helper()
+	for _, a := range w.seen {
+		if a.Kind == kind && strings.Contains(a.Text, words) {
+			return
+		}
+	}
+	t.Errorf("no %s with %q among %+v", kind, words, w.seen)
+}
+
+func describeUsage(u Usage) string {
+	b, err := json.Marshal(u)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }
 
 func TestConformance(t *testing.T) {
@@ -175,6 +324,9 @@ func TestConformance(t *testing.T) {
 			continue
 		}
 		for _, c := range suite {
+			if c.fake != "" && fakes[info.Name] == nil {
+				continue // only agents with a protocol can do that
+			}
 			t.Run(info.Name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				c.run(t, info)
@@ -210,10 +362,17 @@ func (c *conformance) run(t *testing.T, info Info) {
 	case "command":
 		config.Argv = []string{program}
 	default:
-		t.Fatalf("the suite does not know how to play harness %s", info.Name)
+		if fakes[info.Name] == nil {
+			t.Fatalf("the suite does not know how to play harness %s", info.Name)
+		}
+		w.fake = true
+		config.Argv = []string{self(t)}
 	}
 	if c.config != nil {
 		c.config(&config)
+	}
+	if w.fake {
+		config.Env = append(config.Env, fakeVariable+"="+info.Name+":"+strings.TrimSuffix(c.command, ".sh")+c.fake)
 	}
 	if err := info.Harness.Preflight(config); err != nil {
 		t.Fatal(err)
@@ -225,7 +384,10 @@ func (c *conformance) run(t *testing.T, info Info) {
 	var replies []Reply
 	for i, set := range c.turns {
 		if c.reopen && i > 0 {
-			config.Turns = i
+			if _, err := session.Close(); err != nil {
+				t.Fatal(err)
+			}
+			config.Turns, config.Session = i, replies[i-1].Session
 			if session, err = info.Harness.Open(t.Context(), config); err != nil {
 				t.Fatal(err)
 			}
@@ -245,6 +407,13 @@ func (c *conformance) run(t *testing.T, info Info) {
 			t.Errorf("the turn took %s", took)
 		}
 	}
+	w.left = func() []string {
+		left, err := session.Close()
+		if err != nil {
+			t.Error(err)
+		}
+		return left
+	}
 	c.check(t, w, replies)
 	for _, r := range replies {
 		if (r.Stop == End || r.Stop == Truncated) == (r.Error != "") {
@@ -253,13 +422,11 @@ func (c *conformance) run(t *testing.T, info Info) {
 		if r.Stop != End && r.Stop != Truncated && r.Text != "" {
 			t.Errorf("stop %s with a text", r.Stop)
 		}
-		if (r.Usage.Cost != nil) != info.ReportsCost {
+		if (r.Stop == End && c.fake != "untold") && (r.Usage.Cost != nil) != info.ReportsCost {
 			t.Errorf("cost known is %v, and the table says %v", r.Usage.Cost != nil, info.ReportsCost)
 		}
 	}
-	if _, err := session.Close(); err != nil {
-		t.Error(err)
-	}
+	w.left()
 }
 
 func wantStop(t *testing.T, r Reply, stop Stop, says string) {

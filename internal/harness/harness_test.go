@@ -26,7 +26,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("Built(%q) = %v, %v", info.Name, h, err)
 		}
 	}
-	if _, err := Built("claude"); err == nil || err.Error() != "harness claude is not built yet; use command or script" {
+	if _, err := Built("codex"); err == nil || err.Error() != "harness codex is not built yet; use command or script" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Built("clod"); err == nil {

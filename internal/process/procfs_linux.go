@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -133,12 +134,34 @@ func withToken(name, value string) (found []int) {
 		if pid == self || pid == 1 {
 			continue
 		}
-		// One that belongs to another user, or is gone, has no text here.
-		if env := slurp("/proc/"+strconv.Itoa(pid)+"/environ", buf); hasEntry(env, want) {
+		// One that belongs to another user, or is gone, has nil here.
+		env := slurp("/proc/"+strconv.Itoa(pid)+"/environ", buf)
+		for until := time.Now().Add(execTime); env != nil && len(env) == 0 && inExec(pid) && time.Now().Before(until); {
+			time.Sleep(pollTime)
+			env = slurp("/proc/"+strconv.Itoa(pid)+"/environ", buf)
+		}
+		if hasEntry(env, want) {
 			found = append(found, pid)
 		}
 	}
 	return found
+}
+
+// execTime is how long a process is waited for whose environment cannot be read since it is becoming another
+// program. It takes that long only when it is not given the processor.
+const execTime = time.Second
+
+// inExec reports whether a process has thrown away the memory of one program and not set up that of the next: its
+// environment then seems empty.
+func inExec(pid int) bool {
+	b := slurp("/proc/"+strconv.Itoa(pid)+"/stat", make([]byte, 0, 1024))
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) < 49 || f[0] == "Z" || f[0] == "X" {
+		return false
+	}
+	const kernelThread = 0x200000 // PF_KTHREAD: it has no memory of its own at all
+	flags, err := strconv.ParseUint(f[6], 10, 64)
+	return err == nil && flags&kernelThread == 0 && f[47] == "0" // env_start
 }
 
 func hasEntry(environ, want []byte) bool {

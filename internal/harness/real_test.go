@@ -1,0 +1,354 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"foundry/internal/fakemodel"
+	"foundry/internal/process"
+)
+
+// Real agents against a fake model. They run when FOUNDRY_AGENTS names the directory that scripts/agents.sh filled,
+// and only where nothing but the loopback can be reached, so that none of them ever talks to anybody.
+
+// realAgent is a program that is driven for real, and how it is made to talk with the fake model.
+type realAgent struct {
+	name    string // of the test
+	harness string
+	program string // in FOUNDRY_AGENTS/bin
+	long    bool   // only with FOUNDRY_AGENTS_LONG
+	env     func(t *testing.T, home, url string) []string
+}
+
+var realAgents = []realAgent{
+	{name: "claude", harness: "claude", program: "claude", env: func(_ *testing.T, _, url string) []string {
+		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "IS_SANDBOX=1"}
+	}},
+}
+
+// bench is where a real agent works.
+type bench struct {
+	t      *testing.T
+	info   Info
+	config Config
+	turn   Turn
+	model  *fakemodel.Server
+	seen   []Activity
+	asked  []Request
+	slow   chan struct{} // gets one for each slow answer that has begun
+}
+
+func (a realAgent) bench(t *testing.T, script func(fakemodel.Request) fakemodel.Answer) *bench {
+	t.Helper()
+	dir := os.Getenv("FOUNDRY_AGENTS")
+	if dir == "" {
+		t.Skip("real agents are not asked for: scripts/agents.sh installs them, FOUNDRY_AGENTS says where")
+	}
+	if a.long && os.Getenv("FOUNDRY_AGENTS_LONG") == "" {
+		t.Skip("a slow agent: FOUNDRY_AGENTS_LONG=1 runs it too")
+	}
+	onlyLoopback(t)
+	program := filepath.Join(dir, "bin", a.program)
+	if _, err := os.Stat(program); err != nil {
+		t.Fatalf("FOUNDRY_AGENTS is set and has no %s: %v", a.program, err)
+	}
+	if script == nil {
+		script = fakemodel.Markers
+	}
+	slow := make(chan struct{}, 100)
+	model, err := fakemodel.Start(func(r fakemodel.Request) fakemodel.Answer {
+		answer := script(r)
+		if answer.Slow > 0 {
+			slow <- struct{}{}
+		}
+		return answer
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, home := filepath.Join(root, "work"), filepath.Join(root, "home")
+	for _, d := range []string{work, home, filepath.Join(root, "tmp")} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, _ := Find(a.harness)
+	b := &bench{t: t, info: info, model: model, slow: slow}
+	b.config = Config{Agent: "coder", RunID: filepath.Base(root) + t.Name(), Argv: []string{program}, Model: "fake-model", Dir: work, Asks: true}
+	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + filepath.Join(root, "tmp"), "LANG=C.UTF-8"}, a.env(t, home, model.URL)...)
+	b.turn = Turn{Number: 1, Phase: "build", Visit: 1, Attempt: 1, Dir: work, SessionDir: filepath.Join(root, "session"), Env: env,
+		LogPath: filepath.Join(root, "log"), Timeout: 2 * time.Minute, Permit: func(_ context.Context, r Request) Decision {
+			b.asked = append(b.asked, r)
+			for _, p := range r.Tool.Paths {
+				if !strings.HasPrefix(p, work+"/") {
+					return Decision{Reason: "it is outside the workspace"}
+				}
+			}
+			return Decision{Allow: true}
+		}}
+	t.Cleanup(func() {
+		if err := model.Close(); err != nil {
+			t.Error(err)
+		}
+		if f := model.Failures(); len(f) > 0 {
+			t.Errorf("the fake model did not understand %q", f)
+		}
+		if t.Failed() {
+			b.show()
+		}
+	})
+	return b
+}
+
+// show prints the raw stream of a test that failed.
+func (b *bench) show() {
+	raw, err := os.ReadFile(b.turn.LogPath)
+	if err != nil {
+		b.t.Log(err)
+		return
+	}
+	lines := slices.Collect(strings.Lines(string(raw)))
+	for _, line := range lines[max(0, len(lines)-12):] {
+		if len(line) > 400 {
+			line = line[:400] + "…\n"
+		}
+		b.t.Log(strings.TrimSuffix(line, "\n"))
+	}
+}
+
+func onlyLoopback(t *testing.T) {
+	t.Helper()
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagLoopback == 0 && i.Flags&net.FlagUp != 0 {
+			t.Fatalf("real agents run only where nothing but the loopback is up, and %s is: unshare -rn sh -c 'ip link set lo up; exec go test …'", i.Name)
+		}
+	}
+}
+
+func (b *bench) open(session string) Session {
+	b.t.Helper()
+	c := b.config
+	c.Session = session
+	if err := b.info.Harness.Preflight(c); err != nil {
+		b.t.Fatal(err)
+	}
+	s, err := b.info.Harness.Open(b.t.Context(), c)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+func (b *bench) close(s Session) {
+	b.t.Helper()
+	left, err := s.Close()
+	if err != nil || len(left) > 0 {
+		b.t.Errorf("closing: %v, left behind %q", err, left)
+	}
+}
+
+// say has a turn; change, which may be nil, changes it before.
+func (b *bench) say(s Session, prompt string, change func(*Turn)) Reply {
+	b.t.Helper()
+	t := b.turn
+	t.Prompt = prompt
+	b.turn.Number++
+	if change != nil {
+		change(&t)
+	}
+	ctx, cancel := context.WithCancel(b.t.Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-b.slow:
+			if t.Timeout > time.Minute { // or else it ends by its clock
+				cancel()
+			}
+		case <-ctx.Done():
+		}
+	}()
+	begin := time.Now()
+	r := s.Turn(ctx, t, func(a Activity) {
+		b.seen = append(b.seen, a)
+	})
+	b.t.Logf("%s in %s: %q %q, %d tokens", r.Stop, time.Since(begin).Round(time.Millisecond), r.Text, r.Error, tokens(r.Usage))
+	return r
+}
+
+func tokens(u Usage) int {
+	n, known := u.Tokens()
+	if !known {
+		return -1
+	}
+	return n
+}
+
+// spent compares what replies say was spent with what the model counted.
+func (b *bench) spent(replies ...Reply) {
+	b.t.Helper()
+	var sum Usage
+	for _, r := range replies {
+		sum = sum.add(r.Usage)
+	}
+	c := b.model.Counted()
+	if sum.Input == nil || sum.Output == nil {
+		b.t.Errorf("usage is not known: %+v", sum)
+		return
+	}
+	if *sum.Input != c.Input || *sum.Output != c.Output {
+		b.t.Errorf("the agent tells of %d tokens in and %d out, and the model counted %d and %d", *sum.Input, *sum.Output, c.Input, c.Output)
+	}
+	if sum.CacheRead != nil && *sum.CacheRead != c.CacheRead {
+		b.t.Errorf("the agent tells of %d tokens from the cache, and the model counted %d", *sum.CacheRead, c.CacheRead)
+	}
+	if (sum.Cost != nil) != b.info.ReportsCost {
+		b.t.Errorf("the cost is known: %v, and the table says %v", sum.Cost != nil, b.info.ReportsCost)
+	}
+}
+
+func (b *bench) has(kind ActivityKind, what func(Activity) bool) {
+	b.t.Helper()
+	if !slices.ContainsFunc(b.seen, func(a Activity) bool { return a.Kind == kind && what(a) }) {
+		b.t.Errorf("no such %s among %d signs of life: %+v", kind, len(b.seen), b.seen)
+	}
+}
+
+func TestRealAgents(t *testing.T) {
+	t.Parallel()
+	for _, a := range realAgents {
+		t.Run(a.name, func(t *testing.T) {
+			for _, c := range realCases {
+				t.Run(c.name, func(t *testing.T) { c.run(a.bench(t, c.script)) })
+			}
+		})
+	}
+}
+
+var realCases = []struct {
+	name   string
+	script func(fakemodel.Request) fakemodel.Answer
+	run    func(*bench)
+}{
+	{name: "a session", run: func(b *bench) {
+		s := b.open("")
+		one := b.say(s, "[[write:"+b.config.Dir+"/a.txt|hello]]", nil)
+		wantReply(b.t, one, 1)
+		wantFile(b.t, b.config.Dir+"/a.txt", "hello")
+		b.has(CalledTool, func(a Activity) bool {
+			return slices.Contains(a.Tool.Paths, b.config.Dir+"/a.txt") || strings.Contains(a.Tool.Command, "a.txt")
+		})
+		b.has(GotResult, func(a Activity) bool { return !a.Failed })
+		b.has(SaidText, func(a Activity) bool { return strings.Contains(a.Text, "All done.") })
+		b.has(Metered, func(a Activity) bool { return tokens(a.Usage) > 0 })
+		if one.Calls == nil || *one.Calls != 1 {
+			b.t.Errorf("calls: %v", one.Calls)
+		}
+		two := b.say(s, "[[bash:echo hi > b.txt]]", nil)
+		wantReply(b.t, two, 2)
+		wantFile(b.t, b.config.Dir+"/b.txt", "hi\n")
+		b.spent(one, two)
+		b.close(s)
+		if one.Session == "" || one.Session != two.Session {
+			b.t.Errorf("sessions %q and %q", one.Session, two.Session)
+		}
+		s = b.open(two.Session) // as after a crash of Foundry
+		three := b.say(s, "[[bash:cat a.txt]]", nil)
+		wantReply(b.t, three, 3)
+		b.spent(one, two, three)
+		b.close(s)
+	}},
+	{name: "what is refused", run: func(b *bench) {
+		s := b.open("")
+		outside := filepath.Join(filepath.Dir(b.config.Dir), "outside.txt")
+		r := b.say(s, "[[write:"+outside+"|no]]", nil)
+		if _, err := os.Stat(outside); err == nil {
+			b.t.Errorf("%s was written", outside)
+		}
+		if r.Stop != End && r.Stop != Cancelled && r.Stop != Failed {
+			b.t.Errorf("stop %s", r.Stop)
+		}
+		b.close(s)
+	}},
+	{name: "a turn given up", run: func(b *bench) {
+		s := b.open("")
+		wantReply(b.t, b.say(s, "[[bash:true]]", nil), 1)
+		begin := time.Now()
+		wantStop(b.t, b.say(s, "[[slow:60]]", nil), Cancelled, "stopped")
+		wantStop(b.t, b.say(s, "[[slow:60]]", func(t *Turn) { t.Timeout = 4 * time.Second }), TimedOut, "turn_timeout")
+		if took := time.Since(begin); took > 40*time.Second {
+			b.t.Errorf("it took %s", took)
+		}
+		wantReply(b.t, b.say(s, "[[bash:true]]", nil), 2) // or more: what was given up may be forgotten
+		b.close(s)
+	}},
+	{name: "limits and failures", run: func(b *bench) {
+		s := b.open("")
+		wantReply(b.t, b.say(s, "[[bash:true]]", nil), 1)
+		wantStop(b.t, b.say(s, "[[error:429]]", nil), Limit, "")
+		wantStop(b.t, b.say(s, "[[error:529]]", nil), Limit, "")
+		wantStop(b.t, b.say(s, "[[error:400]]", nil), Failed, "")
+		wantStop(b.t, b.say(s, "[[hangup]]", nil), Failed, "")
+		wantReply(b.t, b.say(s, "[[bash:true]]", nil), 2)
+		b.close(s)
+	}},
+	{name: "cut off", run: func(b *bench) {
+		s := b.open("")
+		if r := b.say(s, "[[truncate]]", nil); r.Stop != Truncated && r.Stop != Failed {
+			b.t.Errorf("a reply that was cut off ended as %s", r.Stop)
+		}
+		b.close(s)
+	}},
+	{name: "nothing is left", run: func(b *bench) {
+		s := b.open("")
+		wantReply(b.t, b.say(s, "[[bash:sleep 300 >/dev/null 2>&1 &]]", nil), 1)
+		if left, err := s.Close(); err != nil || len(left) != 1 || !strings.Contains(left[0], "sleep") {
+			b.t.Errorf("closing: %v, left behind %q", err, left)
+		}
+		if alive := process.Survivors(b.config.RunID); len(alive) > 0 {
+			b.t.Errorf("alive after the session: %v", alive)
+		}
+	}},
+	{name: "read only", run: func(b *bench) {
+		s := b.open("")
+		b.say(s, "[[write:"+b.config.Dir+"/a.txt|hello]]", func(t *Turn) {
+			t.ReadOnly = true
+			t.Permit = func(context.Context, Request) Decision { return Decision{Reason: "this phase may not write"} }
+		})
+		if _, err := os.Stat(b.config.Dir + "/a.txt"); err == nil {
+			b.t.Error("a read-only turn wrote")
+		}
+		b.close(s)
+	}},
+}
+
+// wantReply checks a turn that ended well, in a conversation of at least so many turns.
+func wantReply(t *testing.T, r Reply, turns int) {
+	t.Helper()
+	_, after, _ := strings.Cut(r.Text, `"user_turns": `)
+	knows := 0
+	if _, err := fmt.Sscan(after, &knows); r.Stop != End || err != nil || knows < turns {
+		t.Errorf("got %s %q %q, want a reply that knows of %d turns", r.Stop, r.Text, r.Error, turns)
+	}
+}
+
+func wantFile(t *testing.T, name, want string) {
+	t.Helper()
+	if b, err := os.ReadFile(name); err != nil || strings.TrimSpace(string(b)) != strings.TrimSpace(want) {
+		t.Errorf("%s holds %q, %v; want %q", name, b, err, want)
+	}
+}
