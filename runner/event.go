@@ -32,6 +32,7 @@ const (
 	BudgetReached   Kind = "budget.reached" // of time; the machine decides the others itself
 	WorldFailed     Kind = "world.failed"   // disk, git, a program that cannot start: ends the run as failed
 	WorkspaceEdited Kind = "workspace.edited"
+	RunRewound      Kind = "run.rewound" // the state goes back to the beginning of a visit
 )
 
 // Decisions.
@@ -58,6 +59,7 @@ const (
 // Notes: written for readers by the driver, ignored by the machine.
 const (
 	RunSettled     Kind = "run.settled"
+	Restored       Kind = "workspace.restored" // the workspace is as run.rewound wants it
 	RunMerged      Kind = "run.merged"
 	RunDiscarded   Kind = "run.discarded"
 	OutsideChanged Kind = "outside.changed"
@@ -109,6 +111,7 @@ type Event struct {
 	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
 	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, snapshot.taken
 	Edited    []string        `json:"edited,omitempty"`     // run.resumed: how the pipeline of File, which holds from here on, differs from the one before
+	To        int             `json:"to,omitempty"`         // run.rewound: the number of the fact after which the visit began
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
 	Gate      string          `json:"gate,omitempty"`       // gate.checked

@@ -65,6 +65,9 @@ func (o *Outline) Add(e *Event) {
 		o.limited = false
 		o.set("running", "", nil)
 		o.rest()
+	case RunRewound:
+		o.open, o.limited = nil, false
+		o.set("interrupted", "", nil)
 	case RunInterrupted:
 		o.set("interrupted", e.Reason, nil)
 	case RunKilled:

@@ -32,6 +32,9 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 	if !e.Kind.fact() {
 		return s, nil, nil
 	}
+	if e.Kind == RunRewound {
+		return s, nil, fmt.Errorf("event %d (%s) needs the state that it goes back to", e.Seq, e.Kind)
+	}
 	m := machine{g: g, s: s.clone(), owned: graph.NewSet(len(g.Phases))}
 	p := graph.PhaseID(-1)
 	if e.Phase != "" {
@@ -62,7 +65,7 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 func (k Kind) fact() bool {
 	switch k {
 	case RunStarted, RunResumed, WorkspaceReady, RunInterrupted, RunKilled, GrantGiven, SnapshotTaken, TurnStarted, TurnEnded, BoundaryChecked,
-		GateChecked, CommandEnded, CriterionDone, AskAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited:
+		GateChecked, CommandEnded, CriterionDone, AskAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
 		return true
 	}
 	return false
@@ -87,8 +90,9 @@ func (e Event) Decision() bool {
 // began with; edits are those that it went on with, nil when there is none.
 func Replay(g *graph.Graph, events []Event, edits Edits) (s State, missing []Event, err error) {
 	s = New(g)
+	began := g
 	var due []Event
-	for _, e := range events {
+	for i, e := range events {
 		if e.Decision() {
 			if len(due) == 0 || due[0].Kind != e.Kind || due[0].Phase != e.Phase || due[0].Visit != e.Visit {
 				return s, nil, fmt.Errorf("event %d (%s %s) does not follow from what went before: the run was made by another version of this pipeline or of Foundry", e.Seq, e.Kind, e.Phase)
@@ -103,7 +107,15 @@ func Replay(g *graph.Graph, events []Event, edits Edits) (s State, missing []Eve
 			return s, nil, fmt.Errorf("event %d (%s) stands where %s %s was due", e.Seq, e.Kind, due[0].Kind, due[0].Phase)
 		}
 		var cmds []Command
-		if e.Kind == RunResumed && e.File != "" {
+		if e.Kind == RunRewound {
+			var then State
+			if e.To > i {
+				return s, nil, fmt.Errorf("event %d goes back to what comes after it", e.Seq)
+			}
+			if then, _, err = Replay(began, events[:e.To], edits); err == nil {
+				s, cmds, err = Rewound(g, then, s, e)
+			}
+		} else if e.Kind == RunResumed && e.File != "" {
 			now := edits[e.File]
 			if now == nil {
 				return s, nil, fmt.Errorf("event %d goes on with the pipeline in %s, which is not there", e.Seq, e.File)

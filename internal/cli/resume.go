@@ -194,40 +194,49 @@ func (s *session) reopen(arg string) (*driving, error) {
 
 // replay derives a run's state from its log.
 func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
+	d, outline, err := s.derive(pl, rec)
+	switch {
+	case err != nil:
+		return nil, err
+	case outline.Status == "accepted" && !d.state.Partial(), outline.Status == "killed":
+		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("`foundry show %s`", rec.ID())
+	}
+	return d, nil
+}
+
+// derive is replay for whatever status, as long as the run has not been landed or dropped.
+func (s *session) derive(pl *place, rec *journal.Record) (*driving, runner.Outline, error) {
+	var none runner.Outline
 	events := rec.Events()
 	info := started(events)
 	if info == nil {
-		return nil, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID()))
+		return nil, none, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID()))
 	}
 	pl, err := pl.at(s.ctx, info)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	kept, err := s.kept(pl, rec.ID(), events)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	outline := runner.OutlineOf(rec.ID(), events)
 	switch {
 	case outline.Merged != nil:
-		return nil, badUsage("%s is merged; there is nothing to go on with", rec.ID())
+		return nil, none, badUsage("%s is merged; there is nothing to go on with", rec.ID())
 	case outline.Discarded:
-		return nil, badUsage("%s was discarded; there is nothing to go on with", rec.ID())
-	case outline.Status == "accepted" && info.Until == "", outline.Status == "killed":
-		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("`foundry show %s`", rec.ID())
+		return nil, none, badUsage("%s was discarded; there is nothing to go on with", rec.ID())
 	}
 	state, missing, err := runner.Replay(kept.first, events, kept.edits)
 	if err != nil {
-		return nil, failure(fmt.Errorf("replay the log of %s: %w", rec.ID(), err))
-	}
-	if outline.Status == "accepted" && !state.Partial() {
-		return nil, badUsage("%s is accepted; it cannot be continued", rec.ID()).hintf("`foundry show %s`", rec.ID())
+		return nil, none, failure(fmt.Errorf("replay the log of %s: %w", rec.ID(), err))
 	}
 	ready := false
 	for _, e := range events {
 		ready = ready || e.Kind == runner.WorkspaceReady
 	}
-	return &driving{pl: pl, rec: rec, graph: kept.newest, src: kept.src, info: info, state: state, missing: missing, make: !ready, format: "plain"}, nil
+	out := &driving{pl: pl, rec: rec, graph: kept.newest, src: kept.src, info: info, state: state, missing: missing, make: !ready, format: "plain", kept: kept}
+	return out, outline, nil
 }
 
 // grants are the events that allow more than the pipeline does.

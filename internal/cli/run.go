@@ -66,6 +66,7 @@ type driving struct {
 	edited  *graph.Graph // what it goes on with; nil when that is graph
 	project *project     // the texts of edited
 	src     *sources     // the texts of graph
+	kept    *pipelines   // all that it has gone by
 	info    *runner.RunInfo
 	state   runner.State
 	missing []runner.Event
@@ -248,7 +249,7 @@ func runTrees(events []runner.Event) (from, to string) {
 		from = info.BranchPoint
 	}
 	for _, e := range events {
-		if e.Tree != "" && e.Tree != runner.UnknownTree && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked || e.Kind == runner.UndoDone) {
+		if e.Tree != "" && e.Tree != runner.UnknownTree && (e.Kind == runner.SnapshotTaken || e.Kind == runner.RunRewound || e.Kind == runner.BoundaryChecked || e.Kind == runner.UndoDone) {
 			to = e.Tree
 		}
 	}

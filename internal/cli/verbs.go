@@ -29,6 +29,7 @@ func verbMakers() []verbMaker {
 		{"approve", approveVerb},
 		{"reject", rejectVerb},
 		{"resume", resumeVerb},
+		{"rewind", rewindVerb},
 		{"kill", killVerb},
 		{"merge", mergeVerb},
 		{"discard", discardVerb},

@@ -25,6 +25,9 @@ func (d *driver) putBack(ctx context.Context) error {
 	if err := d.Tree.Verify(ctx); err != nil {
 		return fmt.Errorf("looking at the run's workspace: %w", err)
 	}
+	if err := d.finishRewind(ctx); err != nil {
+		return err
+	}
 	v := d.state.View()
 	cut := false
 	var restarts []string // since the pipeline was edited

@@ -164,7 +164,7 @@ func Unsettled(events []runner.Event) bool {
 		switch e.Kind {
 		case runner.RunEnded:
 			accepted = e.Status == runner.RunAccepted.String()
-		case runner.RunSettled, runner.RunDiscarded, runner.RunResumed:
+		case runner.RunSettled, runner.RunDiscarded, runner.RunResumed, runner.RunRewound:
 			accepted = false
 		}
 	}

@@ -149,6 +149,8 @@ func (d *driver) recall(ctx context.Context) error {
 			if e.Purpose == runner.ForStart.String() {
 				starts[key] = e.Ref
 			}
+		case runner.RunRewound:
+			ref, since = e.Ref, nil
 		case runner.UndoDone:
 			if starts[key] != "" {
 				ref, since = starts[key], nil

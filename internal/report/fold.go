@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 func (t *Trace) Add(e *runner.Event) {
 	t.Outline.Add(e)
 	t.Last = e.At
+	if e.Kind == runner.RunRewound {
+		t.rewind(e)
+		return
+	}
 	if e.Phase == "" {
 		t.addRun(e)
 		return
@@ -36,6 +41,18 @@ func (t *Trace) Add(e *runner.Event) {
 	}
 	if e.Kind == runner.Warned {
 		t.Warnings = append(t.Warnings, e.Phase+": "+e.Text)
+	}
+}
+
+// rewind forgets the visits that began behind the point that the run goes back to; they stay in the log.
+func (t *Trace) rewind(e *runner.Event) {
+	t.Seen, t.Text, t.Hint, t.blame, t.Paused, t.Asks, t.Settled = nil, "", "", "", time.Time{}, nil, ""
+	for _, p := range t.Phases {
+		p.Visits = slices.DeleteFunc(p.Visits, func(v *Visit) bool { return v.seq > e.To })
+		p.Status, p.Why = "queued", ""
+		if v := p.Newest(); v != nil {
+			p.Status = v.Status
+		}
 	}
 }
 
@@ -149,7 +166,7 @@ func (t *Trace) addPhase(p *Phase, e *runner.Event) {
 		return
 	case runner.PhaseStarted:
 		p.Status, p.Why = "running", ""
-		p.Visits = append(p.Visits, &Visit{N: e.Visit, Started: e.At, Status: "running", Feedback: e.Feedback,
+		p.Visits = append(p.Visits, &Visit{N: e.Visit, seq: e.Seq, Started: e.At, Status: "running", Feedback: e.Feedback,
 			From: t.routes[p.Name], CostKnown: true, Agent: e.Agent, Calls: e.Calls})
 		delete(t.routes, p.Name)
 		return

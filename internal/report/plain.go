@@ -49,6 +49,9 @@ func (p *Plain) Event(e runner.Event) string {
 	if p.began.IsZero() {
 		p.began = e.At
 	}
+	if e.Kind == runner.RunRewound {
+		return p.line(&e, Bold, "rewound", "to before "+e.Phase+"; what was there is kept at "+e.Kept)
+	}
 	if e.Phase != "" {
 		p.fit(e.Phase)
 		return p.phase(&e)

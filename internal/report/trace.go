@@ -48,6 +48,7 @@ type Phase struct {
 // Visit is one entry into a phase.
 type Visit struct {
 	N          int
+	seq        int // of the event that began it
 	Started    time.Time
 	Ended      time.Time // zero while it goes on
 	Status     string
