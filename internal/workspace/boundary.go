@@ -60,7 +60,6 @@ func (e *enforcing) run(ctx context.Context, commits bool) error {
 		return err
 	}
 	e.End = e.Before
-	e.Notes = append(e.Notes, e.Before.Notes...)
 	if err := e.gitState(ctx, commits); err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (e *enforcing) excludeAtStart(ctx context.Context) ([]byte, error) {
 // look takes the snapshot of what the phase left, and finds out meanwhile what changed since the start. Which
 // changes are ignored it asks at the same time only if the phase has not touched the configuration of git.
 func (e *enforcing) look(ctx context.Context) error {
-	tree, m, notes, err := e.t.tree(ctx, &e.start)
+	tree, m, err := e.t.tree(ctx, &e.start)
 	if err != nil {
 		return err
 	}
@@ -125,7 +124,7 @@ func (e *enforcing) look(ctx context.Context) error {
 		wg.Go(func() { e.matched, errs[0] = e.t.matched(ctx, e.plain) })
 	}
 	wg.Go(func() { e.Changes, errs[1] = e.t.count(ctx, e.start.Tree, tree, e.plain) })
-	e.Before, errs[2] = e.t.keep(ctx, tree, m, notes)
+	e.Before, errs[2] = e.t.keep(ctx, tree, m)
 	wg.Wait()
 	return errors.Join(errs[:]...)
 }

@@ -23,20 +23,12 @@ type difference struct {
 
 // apply brings the differences, and with them t.now, up to date with a survey.
 func (t *Tree) apply(ctx context.Context, s survey) error {
-	want := make(map[string]difference, len(s.changed)+len(s.untracked))
+	want := make(map[string]difference, len(s.changed)+len(s.scan.untracked))
 	for p, base := range s.changed {
 		want[p] = difference{tracked: true, base: base}
 	}
-	nested, err := t.nestedFiles(ctx, s.scan.nested)
-	if err != nil {
-		return err
-	}
-	watched, err := t.watched(ctx, s.ignored)
-	if err != nil {
-		return err
-	}
-	for _, p := range slices.Concat(s.untracked, nested, watched) {
-		if _, known := want[p]; !known && !strings.HasSuffix(p, "/") {
+	for _, p := range slices.Concat(s.scan.untracked, t.watched(s.ignored)) {
+		if _, known := want[p]; !known {
 			want[p] = difference{}
 		}
 	}
@@ -128,8 +120,8 @@ func (t *Tree) fold(ctx context.Context) error {
 			return err
 		}
 	}
-	t.scan.addRules(add)
-	t.over, t.entered, t.shadow.bulk = map[string]difference{}, map[string]bool{}, 1
+	t.scan.learn(add, remove)
+	t.over, t.shadow.bulk = map[string]difference{}, 1
 	return nil
 }
 

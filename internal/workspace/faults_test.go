@@ -58,6 +58,23 @@ func TestRulesThatHideThemselves(t *testing.T) {
 	same(t, "violations", violated(t, g.enforce(start, onlySrc)), []string{"created gen/2.c"})
 }
 
+// A repository that a new rule hides is found all the same.
+func TestRulesOverANestedRepository(t *testing.T) {
+	t.Parallel()
+	f := withTree(t)
+	f.checkBoundary("echo hid/ >>.gitignore; git init -q hid; cd hid; echo x >x; git init -q deep", onlySrc, "changed .gitignore", "created hid/x", "nested hid", "nested hid/deep")
+}
+
+// A new rule hides nothing in a directory that stands where a tracked link was.
+func TestRulesOverADirectoryInPlaceOfALink(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.sh(f.root, "ln -s / lib; git add -A; git commit -qm link")
+	f.add()
+	f.agent("rm lib; mkdir lib; echo 1 >lib/one")
+	f.checkBoundary("echo '*' >.gitignore; ln -s nowhere lib/evil; mkdir lib/deep; echo x >lib/deep/x", onlySrc, "changed .gitignore", "created lib/evil", "created lib/deep/x")
+}
+
 // What a rule of the start ignored is not the phase's deed because another rule shows it now.
 func TestRulesThatShowRules(t *testing.T) {
 	t.Parallel()

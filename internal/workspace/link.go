@@ -121,6 +121,14 @@ func (t *Tree) headState(ctx context.Context) (head, branch string, err error) {
 	if name, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: "); ok {
 		branch = name
 	}
+	if t.last != nil && t.last.Head != "" && t.last.Branch == branch {
+		if branch != "" {
+			b, _ = os.ReadFile(filepath.Join(t.repo.common, filepath.FromSlash(branch))) // refs can be kept in other ways
+		}
+		if strings.TrimSpace(string(b)) == t.last.Head {
+			return t.last.Head, branch, nil // nothing to ask git
+		}
+	}
 	a, err := t.git.do(ctx, call{args: []string{"rev-parse", "-q", "--verify", "HEAD^{commit}"}, ok: 1})
 	if err != nil {
 		return "", "", fmt.Errorf("read HEAD: %w", err)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -39,55 +37,6 @@ func (t *Tree) nested(ctx context.Context, dirs []string) (map[string]string, er
 func (t *Tree) inner(dir string) git {
 	full := filepath.Join(t.dir, dir)
 	return git{env: t.git.env, dir: full, gitDir: filepath.Join(full, ".git"), workTree: full, lockWait: t.git.lockWait}
-}
-
-// nestedFiles lists the files of nested repositories that have no entry: git names such a repository as a whole,
-// or, where a file of that name has an entry, not at all. Ignored ones are left out.
-func (t *Tree) nestedFiles(ctx context.Context, dirs []string) ([]string, error) {
-	if len(dirs) == 0 {
-		return nil, nil
-	}
-	out, err := t.shadow.git.read(ctx, append([]string{"ls-files", "-z", "--"}, dirs...)...)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := fields(out)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[string]bool, len(entries))
-	for _, p := range entries {
-		known[p] = true
-	}
-	var files []string
-	for _, d := range dirs {
-		err := filepath.WalkDir(filepath.Join(t.dir, d), func(p string, e fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case e.Name() == ".git" && e.IsDir():
-				return fs.SkipDir
-			case e.Name() == ".git" || e.IsDir():
-				return nil
-			}
-			rel, err := filepath.Rel(t.dir, p)
-			if err == nil && !known[rel] && (e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0) {
-				files = append(files, rel)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("list the nested repository %q: %w", d, err)
-		}
-	}
-	if len(files) == 0 {
-		return nil, nil
-	}
-	ignored, err := t.shadow.git.checkIgnore(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(files, func(p string) bool { return ignored[p] }), nil
 }
 
 // putBackNested brings a nested repository to the commit it was at, its index with it. Its files are put

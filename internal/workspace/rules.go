@@ -59,7 +59,7 @@ func (t *Tree) syncExcludes(at []byte) error {
 func (t *Tree) hidden(rules []string) (map[string]string, error) {
 	var m map[string]string
 	for _, p := range rules {
-		if t.scan.rules[p] || t.over[p].mode != "" {
+		if t.scan.entries[p] || t.over[p].mode != "" {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(t.dir, p))
@@ -84,30 +84,32 @@ func (t *Tree) otherRules(ctx context.Context, start Snapshot, hidden map[string
 }
 
 // underRules corrects the differences, which were found under the present ignore rules, to what they are under
-// those of the start. It returns which of the special files count.
-func (t *Tree) underRules(ctx context.Context, start Snapshot, special map[string]string) (map[string]string, error) {
+// those of the start. It returns what a scan under these has found.
+func (t *Tree) underRules(ctx context.Context, start Snapshot) (found, error) {
 	list, err := t.compare(ctx, start.Tree, t.now)
 	if err != nil {
-		return nil, err
+		return found{}, err
 	}
 	old, err := t.oldRules(ctx, start)
 	if err != nil {
-		return nil, err
+		return found{}, err
 	}
 	defer os.RemoveAll(old.workTree)
-	hidden, err := t.hiddenNow(ctx, old)
+	seen, err := t.scan.again().scan(ctx, func(ctx context.Context, paths []string, dirs bool) (map[string]bool, error) {
+		return t.askOld(ctx, old, paths, dirs)
+	})
 	if err != nil {
-		return nil, err
+		return found{}, err
 	}
-	asked := slices.Collect(maps.Keys(special))
+	var created []string
 	for _, c := range list {
 		if c.Kind == Created {
-			asked = append(asked, c.Path)
+			created = append(created, c.Path)
 		}
 	}
-	ignored, err := old.checkIgnore(ctx, asked, "--no-index")
+	ignored, err := old.checkIgnore(ctx, created, "--no-index")
 	if err != nil {
-		return nil, err
+		return found{}, err
 	}
 	want := maps.Clone(t.over)
 	for p := range ignored {
@@ -115,19 +117,32 @@ func (t *Tree) underRules(ctx context.Context, start Snapshot, special map[strin
 			delete(want, p)
 		}
 	}
-	special = maps.Clone(special)
-	maps.DeleteFunc(special, func(p, _ string) bool { return ignored[p] })
-	for _, p := range hidden {
-		switch kind, _ := kindAt(t.dir, p); kind {
-		case "file", "symlink":
-			if _, known := want[p]; !known {
-				want[p] = difference{}
-			}
-		case "fifo", "socket", "device", "special":
-			special[p] = kind
+	for _, p := range seen.untracked {
+		if _, known := want[p]; !known {
+			want[p] = difference{}
 		}
 	}
-	return special, t.become(ctx, want)
+	return seen, t.become(ctx, want)
+}
+
+// askOld asks about the rules of the start. A rule may be for directories alone, so those it is asked about are
+// made there.
+func (t *Tree) askOld(ctx context.Context, old git, paths []string, dirs bool) (map[string]bool, error) {
+	if dirs {
+		for _, p := range paths {
+			os.MkdirAll(filepath.Join(old.workTree, p), 0o700) // where rules stand in its place it is no directory
+		}
+	}
+	hit, err := old.checkIgnore(ctx, paths, "--no-index")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		if dirs && !hit[p] && isCache(filepath.Join(t.dir, p)) {
+			hit[p] = true
+		}
+	}
+	return hit, nil
 }
 
 // oldRules makes a directory that has nothing but the .gitignore files of a snapshot, in which git can be
@@ -167,59 +182,6 @@ func (t *Tree) oldRules(ctx context.Context, start Snapshot) (git, error) {
 		}
 	}
 	return g, nil
-}
-
-// hiddenNow lists the files without an entry, special ones too, that were not ignored under the old rules.
-func (t *Tree) hiddenNow(ctx context.Context, old git) ([]string, error) {
-	out, err := t.shadow.git.read(ctx, "ls-files", "-o", "--directory", "-z")
-	if err != nil {
-		return nil, err
-	}
-	level, err := fields(out)
-	if err != nil {
-		return nil, err
-	}
-	level = slices.DeleteFunc(level, func(p string) bool {
-		top, _, _ := strings.Cut(p, "/")
-		return top == recordsDir || top == worktreesDir
-	})
-	var files []string
-	for len(level) > 0 {
-		ignored, err := old.checkIgnore(ctx, level, "--no-index")
-		if err != nil {
-			return nil, err
-		}
-		var next []string
-		for _, p := range level {
-			if ignored[p] {
-				continue
-			}
-			dir, isDir := strings.CutSuffix(p, "/")
-			if !isDir {
-				files = append(files, p)
-				continue
-			}
-			full := filepath.Join(t.dir, dir)
-			if isCache(full) {
-				continue
-			}
-			entries, err := readDir(full, 0o700)
-			if err != nil {
-				return nil, fmt.Errorf("list the files: %w", err)
-			}
-			for _, e := range entries {
-				switch {
-				case e.Name() == ".git":
-				case e.IsDir():
-					next = append(next, p+e.Name()+"/")
-				default:
-					next = append(next, p+e.Name())
-				}
-			}
-		}
-		level = next
-	}
-	return files, nil
 }
 
 // isCache reports whether a directory ignores itself and carries the mark of a cache: tools make such

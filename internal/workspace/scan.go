@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,17 +13,18 @@ import (
 	"time"
 )
 
-// Git does not see everything there is in a directory: pipes, sockets and devices, empty directories, what
-// lies in a nested repository, and a directory whose own .gitignore hides it whole. The scan looks at the
-// directories themselves. A directory is read again only when it changed, so a scan costs one lstat for each.
+// What the private index does not have is found by looking at the directories themselves: new files, and what git
+// does not see at all, which is pipes, sockets and devices, empty directories, what lies in a nested repository,
+// and what a .gitignore hides together with itself. Git is asked which of them its rules ignore. A directory is
+// read again only when it changed, so a scan costs one lstat for each.
 
 // scanner remembers the directories of a workspace.
 type scanner struct {
 	root    string
 	dirs    map[string]*dirState // by path; the root is ""
-	tracked map[string]bool      // directories that have entries in the last tree
-	rules   map[string]bool      // .gitignore files that have entries
-	ignored map[string]bool      // answers of git about directories without entries, and about special files
+	entries map[string]bool      // paths that the private index has
+	tracked map[string]bool      // directories above these, and above what is in the last tree
+	ignored map[string]bool      // answers of git about what has no entry; directories end in a slash
 	under   string               // the rules that those answers were given under
 }
 
@@ -32,23 +34,41 @@ type dirState struct {
 	read    int64
 	special map[string]string // name: fifo, socket, device
 	subdirs []string
-	ignores bool // there is a .gitignore
-	nested  bool // there is a .git
-	files   bool // there is a regular file or a link
+	unknown []string // files and links that have no entry
+	ignores bool     // there is a .gitignore
+	nested  bool     // there is a .git
+	files   bool     // there is a regular file or a link
 }
 
 // found is the sum of a scan.
 type found struct {
-	special map[string]string // path: type
-	nested  []string          // directories with a .git of their own, the root excepted
-	empty   []string          // directories with nothing in them but such directories
-	rules   []string          // .gitignore files
-	notes   []string
+	untracked []string          // files and links without an entry that are not ignored
+	special   map[string]string // path: type, of what is not ignored
+	nested    []string          // directories with a .git of their own, the root excepted
+	empty     []string          // directories with nothing in them but such directories
+	rules     []string          // .gitignore files
 }
 
-// tick is more than the granularity of time stamps: a directory that changed so shortly before it was read
-// may have changed again without a trace.
-const tick = int64(50 * time.Millisecond)
+// asker asks git which of some paths an ignore rule matches. Directories are named without a trailing slash,
+// which git would take for a question about what is in them.
+type asker func(ctx context.Context, paths []string, dirs bool) (map[string]bool, error)
+
+// Time stamps are as fine as the file system has them. What changed less than a tick before it was read may have
+// changed again without a trace.
+const (
+	tick       = int64(50 * time.Millisecond)
+	coarseTick = int64(2100 * time.Millisecond) // where stamps are whole seconds, or every second one
+)
+
+// settled reports whether a change after the given time would show. Without a time that no program can set
+// nothing shows for sure.
+func (id identity) settled(read int64) bool {
+	last, need := max(id.mtime, id.ctime), tick
+	if id.mtime%int64(time.Second) == 0 && id.ctime%int64(time.Second) == 0 {
+		need = coarseTick
+	}
+	return id.ctime != 0 && last < read-need
+}
 
 func newScanner(root string) *scanner {
 	return &scanner{root: root, dirs: map[string]*dirState{}, ignored: map[string]bool{}}
@@ -56,6 +76,11 @@ func newScanner(root string) *scanner {
 
 // forgetIgnored must be called when an ignore rule may have changed.
 func (s *scanner) forgetIgnored() { s.ignored, s.under = map[string]bool{}, "" }
+
+// again returns a scanner of the same directories that knows no answers.
+func (s *scanner) again() *scanner {
+	return &scanner{root: s.root, dirs: s.dirs, entries: s.entries, tracked: s.tracked, ignored: map[string]bool{}}
+}
 
 // underThese forgets the answers that were given under other rules, and reports whether there were any.
 func (s *scanner) underThese(rules string) bool {
@@ -67,13 +92,30 @@ func (s *scanner) underThese(rules string) bool {
 	return stale
 }
 
-// clear forgets which directories have entries.
-func (s *scanner) clear() {
+// know says what has an entry from now on.
+func (s *scanner) know(entries []string) {
+	s.entries = make(map[string]bool, len(entries))
+	s.dirs = map[string]*dirState{}
 	s.tracked = map[string]bool{"": true}
-	s.rules = map[string]bool{}
+	for _, p := range entries {
+		s.entries[p] = true
+	}
+	s.addPaths(entries)
 }
 
-// addPaths adds the directories of further paths that have entries, or will get one.
+// learn says which entries came and went.
+func (s *scanner) learn(came, went []string) {
+	for _, p := range came {
+		s.entries[p] = true
+	}
+	for _, p := range went {
+		delete(s.entries, p)
+	}
+	s.dirs = map[string]*dirState{} // what was unknown there may be known now
+	s.addPaths(came)
+}
+
+// addPaths adds the directories of further paths that are in a tree now.
 func (s *scanner) addPaths(paths []string) {
 	for _, p := range paths {
 		for d := path.Dir(p); d != "." && !s.tracked[d]; d = path.Dir(d) {
@@ -82,32 +124,23 @@ func (s *scanner) addPaths(paths []string) {
 	}
 }
 
-// addRules adds the .gitignore files among paths that have entries.
-func (s *scanner) addRules(paths []string) {
-	for _, p := range paths {
-		if path.Base(p) == ".gitignore" {
-			s.rules[p] = true
-		}
-	}
-}
-
-// look returns what is in one directory; nil when it is none any more.
-func (s *scanner) look(rel string, notes *[]string) *dirState {
+// look returns what is in one directory; nil when it is none any more. One that cannot be read is an error: what
+// is in it would not be seen.
+func (s *scanner) look(rel string) (*dirState, error) {
 	full := filepath.Join(s.root, rel)
 	id, err := identify(full)
 	if err != nil || !id.mode.IsDir() {
 		delete(s.dirs, rel)
-		return nil
+		return nil, nil
 	}
 	old := s.dirs[rel]
-	if old != nil && old.id == id && max(id.mtime, id.ctime) < old.read-tick {
-		return old
+	if old != nil && old.id == id && id.settled(old.read) {
+		return old, nil
 	}
 	d := &dirState{id: id, read: time.Now().UnixNano()}
 	entries, err := readDir(full, id.mode)
 	if err != nil {
-		*notes = append(*notes, fmt.Sprintf("%q cannot be read: %v", rel, err))
-		return nil
+		return nil, fmt.Errorf("list the files: %w", err)
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -118,6 +151,9 @@ func (s *scanner) look(rel string, notes *[]string) *dirState {
 			d.subdirs = append(d.subdirs, name)
 		case t.IsRegular() || t&fs.ModeSymlink != 0:
 			d.files = true
+			if !s.entries[join2(rel, name)] {
+				d.unknown = append(d.unknown, name)
+			}
 			d.ignores = d.ignores || name == ".gitignore" && t.IsRegular() // git follows no link to rules
 		default:
 			if d.special == nil {
@@ -128,7 +164,7 @@ func (s *scanner) look(rel string, notes *[]string) *dirState {
 	}
 	slices.Sort(d.subdirs)
 	s.dirs[rel] = d
-	return d
+	return d, nil
 }
 
 // readDir reads a directory, giving its owner the right to read it when that was taken away.
@@ -170,77 +206,80 @@ func typeName(m fs.FileMode) string {
 	return "special"
 }
 
-// scan looks at every directory that is not ignored. check asks git which of some directories an ignore rule
-// matches; they are named without a trailing slash, which git would take for a question about what is in them.
-func (s *scanner) scan(ctx context.Context, check func(context.Context, []string) (map[string]bool, error)) (found, error) {
+// scan looks at every directory that is not ignored.
+func (s *scanner) scan(ctx context.Context, ask asker) (found, error) {
 	f := found{special: map[string]string{}}
 	level := []string{""}
 	for len(level) > 0 {
-		var next, unknown []string
+		var next, maybe []string
 		for _, rel := range level {
-			d := s.look(rel, &f.notes)
+			d, err := s.look(rel)
+			if err != nil {
+				return f, err
+			}
 			if d == nil {
 				continue
 			}
 			s.collect(&f, rel, d)
 			for _, name := range d.subdirs {
 				p := join2(rel, name)
-				if rel == "" && (name == recordsDir || name == worktreesDir) {
-					continue
-				}
-				if s.tracked[p] || p == handoffDir {
+				switch {
+				case rel == "" && (name == recordsDir || name == worktreesDir):
+				case s.tracked[p] || p == handoffDir:
 					next = append(next, p)
-				} else if ignored, known := s.ignored[p]; !known {
-					unknown = append(unknown, p)
-				} else if !ignored {
-					next = append(next, p)
+				default:
+					maybe = append(maybe, p)
 				}
 			}
 		}
-		if len(unknown) > 0 {
-			hit, err := check(ctx, unknown)
-			if err != nil {
-				return f, err
-			}
-			for _, p := range unknown {
-				s.ignored[p] = hit[p]
-				if !s.ignored[p] {
-					next = append(next, p)
-				}
-			}
+		shown, err := s.shown(ctx, maybe, true, ask)
+		if err != nil {
+			return f, err
 		}
-		level = next
-	}
-	if err := s.plainSpecial(ctx, f.special, check); err != nil {
-		return f, err
+		level = append(next, shown...)
 	}
 	slices.Sort(f.nested)
 	slices.Sort(f.empty)
-	return f, nil
+	var err error
+	if f.untracked, err = s.shown(ctx, f.untracked, false, ask); err != nil {
+		return f, err
+	}
+	special, err := s.shown(ctx, slices.Collect(maps.Keys(f.special)), false, ask)
+	maps.DeleteFunc(f.special, func(p, _ string) bool { return !slices.Contains(special, p) })
+	return f, err
 }
 
-// plainSpecial asks which pipes, sockets and devices are ignored, so that the answers are known.
-func (s *scanner) plainSpecial(ctx context.Context, special map[string]string, check func(context.Context, []string) (map[string]bool, error)) error {
+// shown returns those of the paths that are not ignored.
+func (s *scanner) shown(ctx context.Context, paths []string, dirs bool, ask asker) ([]string, error) {
 	var unknown []string
-	for p := range special {
-		if _, known := s.ignored[p]; !known {
+	kind := ""
+	if dirs {
+		kind = "/"
+	}
+	for _, p := range paths {
+		if _, known := s.ignored[p+kind]; !known {
 			unknown = append(unknown, p)
 		}
 	}
-	if len(unknown) == 0 {
-		return nil
+	if len(unknown) > 0 {
+		hit, err := ask(ctx, unknown, dirs)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range unknown {
+			s.ignored[p+kind] = hit[p]
+		}
 	}
-	hit, err := check(ctx, unknown)
-	for _, p := range unknown {
-		s.ignored[p] = hit[p]
-	}
-	return err
+	return slices.DeleteFunc(paths, func(p string) bool { return s.ignored[p+kind] }), nil
 }
 
 // collect adds what is in one directory.
 func (s *scanner) collect(f *found, rel string, d *dirState) {
 	for name, t := range d.special {
 		f.special[join2(rel, name)] = t
+	}
+	for _, name := range d.unknown {
+		f.untracked = append(f.untracked, join2(rel, name))
 	}
 	if d.nested && rel != "" {
 		f.nested = append(f.nested, rel)

@@ -15,7 +15,7 @@ import (
 
 // A snapshot is a git tree of everything in a workspace that is not ignored, with the literal bytes of every
 // file, and a commit that keeps it under refs/foundry/<run>/<n>. It costs about what one git status costs:
-// two calls side by side find what differs from the private index, and only that is read.
+// git and a scan of the directories, side by side, find what differs from the private index, and only that is read.
 
 // Tree is the workspace of one run. Its methods may be called from several goroutines, one works at a time.
 type Tree struct {
@@ -36,7 +36,6 @@ type Tree struct {
 	last     *Snapshot
 	trees    *trees
 	now      string                // the tree of the private index with the overlay
-	entered  map[string]bool       // watched paths that are known to have an entry in the private index
 	over     map[string]difference // where the files differ from the private index
 	saved    identity              // of the real index when it was last copied
 	copied   string
@@ -99,25 +98,25 @@ func (t *Tree) Snapshot(ctx context.Context) (Snapshot, error) {
 
 // take makes a snapshot. start, when it is given, is the snapshot whose ignore rules count.
 func (t *Tree) take(ctx context.Context, start *Snapshot) (Snapshot, error) {
-	tree, m, notes, err := t.tree(ctx, start)
+	tree, m, err := t.tree(ctx, start)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	return t.keep(ctx, tree, m, notes)
+	return t.keep(ctx, tree, m)
 }
 
 // keep makes a snapshot of a tree, unless the last one says the same.
-func (t *Tree) keep(ctx context.Context, tree string, m meta, notes []string) (Snapshot, error) {
+func (t *Tree) keep(ctx context.Context, tree string, m meta) (Snapshot, error) {
 	if t.last != nil && t.last.Tree == tree && t.last.meta.equal(m) {
 		return *t.last, nil
 	}
-	return t.write(ctx, tree, m, notes)
+	return t.write(ctx, tree, m)
 }
 
 // tree makes the tree of the workspace as it is.
-func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []string, error) {
+func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, error) {
 	if err := t.ready(ctx); err != nil {
-		return "", meta{}, nil, err
+		return "", meta{}, err
 	}
 	var m meta
 	var headErr, ownErr error
@@ -129,43 +128,40 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, []strin
 	}
 	wg.Wait()
 	if err = errors.Join(err, headErr, ownErr); err != nil {
-		return "", m, nil, err
+		return "", m, err
 	}
 	if err := t.apply(ctx, s); err != nil {
-		return "", m, nil, err
+		return "", m, err
 	}
 	m.Empty = s.scan.empty
 	if m.Hidden, err = t.hidden(s.scan.rules); err != nil {
-		return "", m, nil, err
+		return "", m, err
 	}
 	other := false
 	if start != nil {
 		if other, err = t.otherRules(ctx, *start, m.Hidden); err != nil {
-			return "", m, nil, err
+			return "", m, err
 		}
 	}
 	if other {
-		m.Special, err = t.underRules(ctx, *start, s.scan.special)
+		if s.scan, err = t.underRules(ctx, *start); err != nil {
+			return "", m, err
+		}
 		maps.DeleteFunc(m.Hidden, func(p, _ string) bool { return t.over[p].mode != "" })
-	} else {
-		m.Special = maps.Clone(s.scan.special)
-		maps.DeleteFunc(m.Special, func(p, _ string) bool { return t.scan.ignored[p] })
 	}
-	if err != nil {
-		return "", m, nil, err
-	}
+	m.Special = s.scan.special
 	if m.Nested, err = t.nested(ctx, s.scan.nested); err != nil {
-		return "", m, nil, err
+		return "", m, err
 	}
 	m.Busy = busy(t.admin)
 	if m.Index, err = t.saveIndex(); err != nil {
-		return "", m, nil, err
+		return "", m, err
 	}
-	return t.now, m, s.scan.notes, nil
+	return t.now, m, nil
 }
 
 // write makes the commit of a snapshot and its ref.
-func (t *Tree) write(ctx context.Context, tree string, m meta, notes []string) (Snapshot, error) {
+func (t *Tree) write(ctx context.Context, tree string, m meta) (Snapshot, error) {
 	kept, err := t.own.keep(t.trees, m.Own)
 	if err != nil {
 		return Snapshot{}, err
@@ -174,7 +170,7 @@ func (t *Tree) write(ctx context.Context, tree string, m meta, notes []string) (
 	if m.Head != "" {
 		parents = []string{m.Head, kept}
 	}
-	s := Snapshot{N: t.next, Ref: refOf(t.run, strconv.Itoa(t.next)), Tree: tree, Head: m.Head, Branch: m.Branch, Notes: notes, meta: m}
+	s := Snapshot{N: t.next, Ref: refOf(t.run, strconv.Itoa(t.next)), Tree: tree, Head: m.Head, Branch: m.Branch, meta: m}
 	message := fmt.Sprintf("foundry snapshot %d of %s\n\n%s\n", s.N, t.run, m.encode())
 	if s.Commit, err = t.shadow.store.commit(tree, message, parents...); err != nil {
 		return Snapshot{}, err

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The private index says what the files were when it was filled, with their time stamps. Two calls of git,
-// side by side, find what is different now; the differences are kept in memory, each with the identity that
+// The private index says what the files were when it was filled, with their time stamps. Git finds which of them
+// are different now, and a scan at its side what has come; the differences are kept in memory, each with the identity that
 // its file had when it was read. So the index is hardly ever written, and a file is only read when it changed.
 
 // ready makes sure that there is a private index that can be believed, and that t.now is its tree.
@@ -30,7 +30,7 @@ func (t *Tree) ready(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
-	if t.scan.tracked == nil {
+	if t.scan.entries == nil {
 		out, err := s.git.read(ctx, "ls-files", "-z")
 		if err != nil {
 			return err
@@ -39,9 +39,7 @@ func (t *Tree) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.scan.clear()
-		t.scan.addPaths(paths)
-		t.scan.addRules(paths)
+		t.scan.know(paths)
 	}
 	return nil
 }
@@ -51,7 +49,7 @@ func (t *Tree) ready(ctx context.Context) error {
 func (t *Tree) begin(ctx context.Context) error {
 	s := t.shadow
 	os.Remove(s.indexPath() + ".lock") // of a call that was killed; nobody else writes here
-	t.scan.tracked, t.over, t.entered = nil, map[string]difference{}, map[string]bool{}
+	t.scan.entries, t.over = nil, map[string]difference{}
 	if t.last == nil && t.next > 1 {
 		last, err := t.reload(ctx, fmt.Sprint(t.next-1))
 		if err != nil {
@@ -114,10 +112,9 @@ func (s *shadow) refresh(ctx context.Context, how string) error {
 
 // survey is what differs from the private index.
 type survey struct {
-	changed   map[string]edit // entries whose file may differ: what the index says
-	untracked []string        // files without an entry that are not ignored; a nested repository ends in a slash
-	ignored   []string        // ignored files, where patterns of watched files need them
-	scan      found
+	changed map[string]edit // entries whose file may differ: what the index says
+	ignored []string        // ignored files, where patterns of watched files need them
+	scan    found
 }
 
 // survey asks git and the file system side by side.
@@ -126,14 +123,13 @@ func (t *Tree) survey(ctx context.Context) (survey, error) {
 	if err := t.unsparse(ctx); err != nil {
 		return s, err
 	}
-	var errs [4]error
+	var errs [3]error
 	var wg sync.WaitGroup
 	wg.Go(func() { s.changed, errs[0] = t.changedEntries(ctx) })
-	wg.Go(func() { s.untracked, errs[1] = t.untracked(ctx) })
 	if slices.ContainsFunc(t.shadow.state.Watch, isWild) {
-		wg.Go(func() { s.ignored, errs[3] = t.ignoredFiles(ctx) })
+		wg.Go(func() { s.ignored, errs[1] = t.ignoredFiles(ctx) })
 	}
-	ask := func(ctx context.Context, paths []string) (map[string]bool, error) {
+	ask := func(ctx context.Context, paths []string, _ bool) (map[string]bool, error) {
 		return t.shadow.git.checkIgnore(ctx, paths)
 	}
 	s.scan, errs[2] = t.scan.scan(ctx, ask)
@@ -159,7 +155,7 @@ func (t *Tree) rules(s survey) string {
 		add(p)
 	}
 	for _, p := range s.scan.rules {
-		if !t.scan.rules[p] {
+		if !t.scan.entries[p] {
 			add(p)
 		}
 	}
@@ -205,27 +201,6 @@ func (t *Tree) unsparse(ctx context.Context) error {
 	return t.shadow.save()
 }
 
-// untracked lists files without an entry. A directory that cannot be read is made readable, not passed over.
-func (t *Tree) untracked(ctx context.Context) ([]string, error) {
-	for attempt := 0; ; attempt++ {
-		a, err := t.shadow.git.do(ctx, call{args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
-		if err != nil {
-			return nil, err
-		}
-		paths, err := fields(a.out)
-		if err != nil {
-			return nil, err
-		}
-		if !strings.Contains(a.stderr, "could not open directory") {
-			return paths, nil
-		}
-		if attempt > 0 {
-			return nil, fmt.Errorf("list the files: %s", strings.TrimSpace(a.stderr))
-		}
-		makeReadable(t.dir)
-	}
-}
-
 // makeReadable gives the owner back the right to read every directory.
 func makeReadable(root string) {
 	filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -241,7 +216,8 @@ func makeReadable(root string) {
 	})
 }
 
-// checkIgnore asks git which of the paths an ignore rule matches. Git refuses to be told that paths are literal. With "./" in front nothing looks like a pattern.
+// checkIgnore asks git which of the paths an ignore rule matches. Git refuses to be told here that paths are
+// literal, but with "./" in front none looks like a pattern.
 func (g git) checkIgnore(ctx context.Context, paths []string, more ...string) (map[string]bool, error) {
 	asked := make([]string, len(paths))
 	for i, p := range paths {
@@ -288,7 +264,7 @@ func (g git) ownIgnored(ctx context.Context, paths []string) (map[string]bool, e
 func isWild(g string) bool { return strings.ContainsAny(g, `*?[{\`) || strings.HasSuffix(g, "/") }
 
 // watched lists the files that snapshots hold although they are ignored. ignored are those there are.
-func (t *Tree) watched(ctx context.Context, ignored []string) ([]string, error) {
+func (t *Tree) watched(ignored []string) []string {
 	var list, wild []string
 	filepath.WalkDir(filepath.Join(t.dir, handoffDir), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -310,32 +286,7 @@ func (t *Tree) watched(ctx context.Context, ignored []string) ([]string, error) 
 			list = append(list, p)
 		}
 	}
-	return t.withoutEntry(ctx, list)
-}
-
-// withoutEntry drops the paths that the private index has: those are compared anyway.
-func (t *Tree) withoutEntry(ctx context.Context, paths []string) ([]string, error) {
-	var ask []string
-	for _, p := range paths {
-		if _, known := t.over[p]; !known && !t.entered[p] {
-			ask = append(ask, p)
-		}
-	}
-	if len(ask) == 0 {
-		return nil, nil // what is known stays in apply by itself
-	}
-	out, err := t.shadow.git.read(ctx, append([]string{"ls-files", "-z", "--"}, ask...)...)
-	if err != nil {
-		return nil, err
-	}
-	have, err := fields(out)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range have {
-		t.entered[p] = true
-	}
-	return slices.DeleteFunc(ask, func(p string) bool { return t.entered[p] }), nil
+	return slices.DeleteFunc(list, func(p string) bool { return t.scan.entries[p] }) // those are compared anyway
 }
 
 // ignoredFiles lists every ignored file.

@@ -77,9 +77,7 @@ type Snapshot struct {
 	Tree   string // every file that is not ignored, with its literal bytes
 	Head   string // the commit that HEAD was at; empty before a first commit
 	Branch string // the branch that HEAD was on, as refs/heads/…; empty when detached
-	// Notes are sentences about what the snapshot cannot hold.
-	Notes []string
-	meta  meta
+	meta   meta
 }
 
 // ChangeKind says how a path differs.
