@@ -116,9 +116,11 @@ type Project struct {
 	Keep    Keep
 }
 
-// Keep says how much of a record is kept; LogBytes caps the log of one phase.
+// Keep says what is kept of past runs. A record goes when it is not among the newest Runs, or is older than Days, and
+// nothing of the run is left that could still land. LogBytes caps the log of one phase.
 type Keep struct {
-	LogBytes int64
+	Runs, Days int
+	LogBytes   int64
 }
 
 // Limits are a run's budgets; zero is no limit.

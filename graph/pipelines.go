@@ -156,12 +156,24 @@ func newProject(p *schema.Project) Project {
 	out := Project{Name: p.Name.Value, Base: p.Base.Value, Hooks: p.Hooks.Or(true),
 		Copy: p.Worktree.Copy.Values(), Link: p.Worktree.Link.Values(),
 		Scratch: []string{"node_modules", "target", "dist", "build", ".venv", "__pycache__", "coverage", ".cache"},
-		Keep:    Keep{LogBytes: 100 << 20}}
+		Keep:    KeepOf(&p.Keep)}
 	if p.Worktree.Scratch.Set {
 		out.Scratch = p.Worktree.Scratch.Values()
 	}
-	if p.Keep.Log.Set {
-		out.Keep.LogBytes = int64(p.Keep.Log.Value)
+	return out
+}
+
+// KeepOf is what a file says is kept, with what is kept where it says nothing.
+func KeepOf(k *schema.Keep) Keep {
+	out := Keep{Runs: 50, Days: 30, LogBytes: 100 << 20}
+	if k.Runs.Set {
+		out.Runs = k.Runs.Value
+	}
+	if k.Days.Set {
+		out.Days = k.Days.Value
+	}
+	if k.Log.Set {
+		out.LogBytes = int64(k.Log.Value)
 	}
 	return out
 }

@@ -191,7 +191,7 @@ type Worktree struct {
 
 // Keep says how much of a record is kept. Log is in bytes, of one phase.
 type Keep struct {
-	Log Int
+	Runs, Days, Log Int
 }
 
 // Command is a named command.

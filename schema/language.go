@@ -146,8 +146,8 @@ func (l *language) basics() {
 			def("[node_modules, target, dist, build, .venv, __pycache__, coverage, .cache]"),
 	)
 	l.keep = newSection("keep", "project.keep",
-		unbuilt[Keep]("runs", ShapeInt, "records of so many runs are kept"),
-		unbuilt[Keep]("days", ShapeInt, "records are kept for so many days"),
+		integer("runs", "records of so many runs are kept, the newest", func(k *Keep) *Int { return &k.Runs }).def("50").from(1),
+		integer("days", "records are kept for so many days", func(k *Keep) *Int { return &k.Days }).def("30").from(1),
 		row("log", ShapeSize, "the most that one phase may log", func(d *decoder, _ *Key, v value, k *Keep) {
 			if x, ok := d.size(v); ok {
 				k.Log = x

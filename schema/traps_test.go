@@ -199,7 +199,7 @@ func TestTrapsOfOtherPlaces(t *testing.T) {
 		{"criterion", "version: 1\npipelines: {p: {criteria: [{name: a}, {name: b, run: x, command: y}], phases: [{id: a, run: x}]}}\n",
 			[]string{"2:35 phase-kind", "2:57 phase-kind"}},
 		{"isolation", "version: 1\nproject: {isolation: n}\npipelines: {p: {isolation: off, phases: [{id: a, run: x}]}}\n", []string{"2:22 not-boolean", "3:28 not-boolean"}},
-		{"size", "version: 1\nproject: {keep: {log: 100, runs: 1}}\n", []string{"2:23 bad-number", "2:28 not-built"}},
+		{"size", "version: 1\nproject: {keep: {log: 100, runs: 0}}\n", []string{"2:23 bad-number", "2:34 bad-number"}},
 		{"folded route", "version: 1\npipelines:\n  p:\n    phases:\n      - id: a\n        run: x\n        route: >\n          on pass -> next\n          on fail -> abort\n", []string{"7:16 folded-script"}},
 		{"tests", "version: 1\ntests:\n  - {name: a, expct: {}}\n  - {expect: {pth: []}}\n", []string{"3:15 unknown-key", "4:5 missing-key", "4:15 unknown-key"}},
 		{"a finding behind an alias", "version: 1\nx-b: &b {run: x, nope: 1}\ncommands: {a: *b, c: {<<: *b}}\n", []string{"2:18 unknown-key"}},

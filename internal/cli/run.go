@@ -136,6 +136,7 @@ func (s *session) drive(d driving) error {
 		if err != nil {
 			return s.broken(d, err)
 		}
+		s.retire(d.pl, d.graph.Project.Keep)
 		if d.input && settled.Kept && ending.View.Status == runner.RunAccepted && d.graph.Merge == graph.MergeAsk && d.graph.Isolation == graph.Worktree {
 			if err := s.conclude(d, view); err != nil {
 				return err

@@ -33,6 +33,7 @@ func verbMakers() []verbMaker {
 		{"kill", killVerb},
 		{"merge", mergeVerb},
 		{"discard", discardVerb},
+		{"sweep", sweepVerb},
 		{"doctor", doctorVerb},
 		{"schema", schemaVerb},
 		{"lsp", lspVerb},
@@ -59,7 +60,7 @@ var foreignVerbs = map[string]string{
 	"status": "show", "inspect": "show", "info": "show", "ps": "runs", "history": "runs", "log": "logs", "list": "ls",
 	"check": "lint", "validate": "lint", "verify": "lint", "stop": "kill", "cancel": "kill", "abort": "kill",
 	"continue": "resume", "retry": "resume", "accept": "approve", "deny": "reject", "land": "merge", "apply": "merge",
-	"drop": "discard", "delete": "discard", "rm": "discard", "clean": "discard", "new": "init",
+	"drop": "discard", "delete": "discard", "rm": "discard", "clean": "discard", "new": "init", "prune": "sweep", "gc": "sweep",
 }
 
 // findVerb makes the command of a name. A name that there is not is a *problem with a suggestion.

@@ -59,7 +59,7 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 	switch c.ID.Kind {
 	case runner.SendTurn:
 		e := d.named(c, runner.TurnEnded)
-		e.Turn, e.Reply = c.ID.Turn, &runner.Reply{Stop: runner.StopCancelled, Error: gone, CostKnown: true}
+		e.Turn, e.Reply = c.ID.Turn, &runner.Reply{Stop: runner.StopCancelled, Error: gone}
 		e.Agent, e.Harness = d.Graph.Agents[c.Agent].Name, d.Graph.Agents[c.Agent].Harness
 		d.take(work, e)
 	case runner.StartCommand:

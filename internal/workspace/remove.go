@@ -80,21 +80,30 @@ func (r *Repo) keepContent(ctx context.Context, run string, scratch []string, fo
 	if err != nil || force {
 		return err
 	}
+	t.shadow.state.Based, t.shadow.state.Ignored = based, before
+	if err := t.ignoredLost(ctx, scratch); err != nil {
+		return err
+	}
+	return t.nestedLost(ctx, snap)
+}
+
+// ignoredLost refuses when there are ignored files outside scratch that were made since setup.
+func (t *Tree) ignoredLost(ctx context.Context, scratch []string) error {
 	now, err := t.keptIgnored(ctx, slices.Concat(t.shadow.state.Scratch, scratch))
 	if err != nil {
 		return err
 	}
 	b := &BlockedError{Reason: "ignored files made by the run would be lost with its worktree", Hint: "copy what you need out of " + t.dir + ", or name the directory in worktree.scratch"}
 	for _, p := range now {
-		_, had := slices.BinarySearch(before, p)
-		if !based || !had {
+		_, had := slices.BinarySearch(t.shadow.state.Ignored, p)
+		if !t.shadow.state.Based || !had {
 			b.Paths = append(b.Paths, p)
 		}
 	}
 	if len(b.Paths) > 0 {
 		return b
 	}
-	return t.nestedLost(ctx, snap)
+	return nil
 }
 
 // nestedLost refuses when a nested repository has commits that exist only there.
