@@ -54,6 +54,7 @@ var homes = map[string]string{
 	"github.com/bmatcuk/doublestar/v4":    "glob",
 	"github.com/urfave/cli/v2":            "internal/cli",
 	"github.com/gofrs/flock":              "internal/journal",
+	"github.com/coder/acp-go-sdk":         "internal/harness",
 	"github.com/fsnotify/fsnotify":        "internal/watch",
 	"golang.org/x/term":                   "internal/cli",
 	"github.com/hashicorp/go-multierror":  "*",

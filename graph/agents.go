@@ -36,8 +36,8 @@ const builtinPrefix = "builtin/"
 
 // The harnesses: those that are built, and those that are known.
 var (
-	builtHarnesses = []string{"claude", "command", "script"}
-	laterHarnesses = []string{"acp", "codex", "droid", "gemini", "opencode", "qwen"}
+	builtHarnesses = []string{"acp", "claude", "claude-acp", "codex-acp", "command", "droid", "gemini", "opencode", "qwen", "script"}
+	laterHarnesses = []string{"codex"}
 )
 
 // checkHarness reports a harness that does not exist, or not yet.

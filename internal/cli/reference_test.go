@@ -59,7 +59,7 @@ func TestGeneratedDocs(t *testing.T) {
 			t.Errorf("no document has a table with the key %s.%s (keys %s %s)", k.Where, k.Name, k.Where, k.Kind)
 		}
 	}
-	for _, what := range []string{"grammar", "functions", "gates", "envelopes", "harnesses", "exits", "not built"} {
+	for _, what := range []string{"grammar", "functions", "gates", "envelopes", "harnesses", "harnesses can", "exits", "not built"} {
 		if !seen[what] {
 			t.Errorf("no document has the generated part %q", what)
 		}
@@ -100,6 +100,9 @@ func generate(what, before string) (string, error) {
 	case "envelopes":
 		return envelopeTable(), nil
 	case "harnesses":
+		if len(words) > 1 {
+			return harnessLimits(), nil
+		}
 		return harnessTable(), nil
 	case "exits":
 		return exitTable(), nil
@@ -257,15 +260,37 @@ func typeWords(f envelope.Field) string {
 
 func harnessTable() string {
 	var lines [][]string
-	yes := map[bool]string{true: "yes", false: "no"}
 	for _, h := range harness.Table() {
-		row := []string{code(h.Name), h.Summary, yes[h.Built], "", ""}
-		if h.Built {
-			row[3], row[4] = yes[h.Remembers], yes[h.ReportsCost]
+		row := []string{code(h.Name), h.Summary, "", ""}
+		if h.Program != "" {
+			row[2], row[3] = code(h.Program), code(h.Install)
+		}
+		if !h.Built {
+			row[1] += " (not built)"
 		}
 		lines = append(lines, row)
 	}
-	return rows("| harness | drives | built | remembers a conversation | reports cost |", lines)
+	return rows("| harness | drives | program | installed by |", lines)
+}
+
+// harnessLimits says what each harness can and cannot do: what preflight holds a pipeline to.
+func harnessLimits() string {
+	var out strings.Builder
+	var lines [][]string
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, h := range harness.Table() {
+		if h.Built {
+			lines = append(lines, []string{code(h.Name), yes[h.Remembers], yes[h.Resumes], yes[h.Permits], yes[!h.Silent], yes[h.ReportsCost], yes[h.Effort], yes[h.KeepsTools]})
+		}
+	}
+	out.WriteString(rows("| harness | remembers a conversation | and in a new process | asks for permission | tells tokens | tells cost | `effort` | `tools` |", lines))
+	out.WriteString("\n")
+	for _, h := range harness.Table() {
+		if h.Built && len(h.Lacks) > 0 {
+			fmt.Fprintf(&out, "- %s: %s.\n", code(h.Name), strings.Join(h.Lacks, "; "))
+		}
+	}
+	return out.String()
 }
 
 func exitTable() string {

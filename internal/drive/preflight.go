@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"foundry/graph"
-	"foundry/internal/harness"
 	"foundry/runner"
 )
 
@@ -54,73 +53,6 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 				out = append(out, programProblem(gate.Command.Script, filepath.Join(root, gate.Command.Dir), ph.Span.Position().Line, seen)...)
 			}
 		}
-	}
-	return out
-}
-
-// agentProblems asks each harness that the graph can reach whether it could start. Agents that share a program
-// share the problem. file is the pipeline file's name.
-func agentProblems(g *graph.Graph, root, file string) Problems {
-	var out Problems
-	if file == "" {
-		file = "the pipeline file"
-	}
-	unfit := map[string][]string{} // the agents that a program's error stands for
-	var errs []string
-	used := map[int]bool{}
-	for i := range g.Phases {
-		if g.Phases[i].Kind == graph.AgentWork {
-			used[g.Phases[i].Agent] = true
-			for _, f := range g.Agents[g.Phases[i].Agent].Fallback {
-				used[f] = true
-			}
-		}
-	}
-	for i := range g.Agents {
-		agent := &g.Agents[i]
-		if !used[i] {
-			continue
-		}
-		if agent.Harness == "" {
-			out = append(out, Problem{Text: fmt.Sprintf("agent %s has no harness", agent.Name),
-				Fix: "set project.harness, or agents." + agent.Name + ".harness: `harness: command` with `argv: [./agent.sh]` runs any program; `foundry init` writes it for you"})
-			continue
-		}
-		info, ok := harness.Find(agent.Harness)
-		h, err := harness.Built(agent.Harness)
-		if !ok || err != nil {
-			out = append(out, Problem{Text: fmt.Sprintf("agent %s: %v", agent.Name, err), Fix: "use harness: command with an argv that starts your agent"})
-			continue
-		}
-		if g.Limits.Cost > 0 && !info.ReportsCost {
-			out = append(out, Problem{Text: fmt.Sprintf("a cost limit cannot be kept: harness %s of agent %s does not report what it costs", agent.Harness, agent.Name),
-				Fix: "use limits.turns or limits.time, or another harness"})
-		}
-		if g.Limits.Tokens > 0 && info.Silent {
-			out = append(out, Problem{Text: fmt.Sprintf("a token limit cannot be kept: harness %s of agent %s does not report its tokens", agent.Harness, agent.Name),
-				Fix: "use limits.turns or limits.time, or another harness"})
-		}
-		if len(agent.Allow)+len(agent.Deny) > 0 {
-			out = append(out, Problem{Text: fmt.Sprintf("agent %s: harness %s cannot keep tools to a list", agent.Name, agent.Harness),
-				Fix: "take `tools` out; what the agent changes is bounded by `writes` and `protect`"})
-		}
-		if agent.Permissions != "" && agent.Permissions != "deny" {
-			out = append(out, Problem{Text: fmt.Sprintf("agent %s: harness %s has no permission requests that %q could answer", agent.Name, agent.Harness, agent.Permissions),
-				Fix: "take `permissions` out"})
-		}
-		if err := h.Preflight(harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model, Dir: root}); err != nil {
-			if unfit[err.Error()] == nil {
-				errs = append(errs, err.Error())
-			}
-			unfit[err.Error()] = append(unfit[err.Error()], agent.Name)
-		}
-	}
-	for _, text := range errs {
-		who := "agent "
-		if len(unfit[text]) > 1 {
-			who = "agents "
-		}
-		out = append(out, Problem{Text: who + strings.Join(unfit[text], ", ") + ": " + text, Fix: "install the program, or change argv in " + file})
 	}
 	return out
 }

@@ -23,7 +23,7 @@ import (
 const fakeVariable = "FAKE_AGENT"
 
 // fakes are the protocols that a fake agent can speak, by the name of the harness.
-var fakes = map[string]func(*fakeAgent){"claude": fakeClaude}
+var fakes = map[string]func(*fakeAgent){"claude": fakeClaude, "acp": fakeACP}
 
 func TestMain(m *testing.M) {
 	if protocol, how, ok := strings.Cut(os.Getenv(fakeVariable), ":"); ok {

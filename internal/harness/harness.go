@@ -143,8 +143,10 @@ type Info struct {
 	Effort      bool // Turn.Effort is honoured
 	Silent      bool // replies never tell what they used, so that a token limit cannot be kept
 	Built       bool
-	Program     string // the program that it starts unless argv says otherwise; "" when it has none of its own
-	Install     string // the command that installs Program
+	Program     string   // the program that it starts unless argv says otherwise; "" when it has none of its own
+	Install     string   // the command that installs Program
+	Login       string   // what a person does to log in; "" when that is not Foundry's to know
+	Lacks       []string // what else it cannot do, or does in its own way: sentences without a full stop
 }
 
 // Table is every harness that the language knows, in the order of the documentation.
@@ -154,15 +156,17 @@ func Table() []Info {
 			Summary: "a list of replies with file writes, from the pipeline file"},
 		{Name: "command", Harness: command{}, Built: true, Silent: true,
 			Summary: "any program: prompt on stdin, reply on stdout, one process a turn"},
-		{Name: "acp", Summary: "every agent that speaks the Agent Client Protocol"},
+		speaks("acp", anyACP()),
 		{Name: "claude", Harness: claude{}, Built: true, Remembers: true, Resumes: true, ReportsCost: true, Permits: true, KeepsTools: true, Effort: true,
 			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code",
 			Summary: "Claude Code, one process for a session"},
 		{Name: "codex", Summary: "Codex CLI"},
-		{Name: "opencode", Summary: "opencode"},
-		{Name: "gemini", Summary: "Gemini CLI"},
-		{Name: "qwen", Summary: "Qwen Code"},
-		{Name: "droid", Summary: "Factory's droid"},
+		speaks("claude-acp", claudeACP()),
+		speaks("codex-acp", codexACP()),
+		speaks("opencode", openCode()),
+		speaks("gemini", geminiCLI()),
+		speaks("qwen", qwenCode()),
+		speaks("droid", factoryDroid()),
 	}
 }
 
@@ -174,6 +178,17 @@ func Find(name string) (Info, bool) {
 		}
 	}
 	return Info{}, false
+}
+
+// Present names the harnesses whose own program is on PATH, in the order of the table.
+func Present() []string {
+	var out []string
+	for _, info := range Table() {
+		if info.Built && info.Program != "" && lookFor(Config{Argv: []string{info.Program}}) == nil {
+			out = append(out, info.Name)
+		}
+	}
+	return out
 }
 
 // Built finds a harness that is built, or says why there is none.

@@ -1,0 +1,18 @@
+package harness
+
+// codexACP drives Codex through its protocol adapter. Harness codex drives the program itself.
+func codexACP() preset {
+	return preset{
+		title:       "Codex through its ACP adapter",
+		program:     "codex-acp",
+		reading:     []string{"read-only"},
+		asking:      []string{"auto"},
+		writing:     []string{"auto"},
+		install:     "npm install -g @zed-industries/codex-acp",
+		login:       "run `codex login`, or set OPENAI_API_KEY",
+		bwrap:       true,
+		usedPerCall: true,
+		lacks: []string{"a refused permission ends its turn",
+			"its commands run in a sandbox that needs bubblewrap (the program bwrap) on Linux"},
+	}
+}

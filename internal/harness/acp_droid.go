@@ -1,0 +1,17 @@
+package harness
+
+// factoryDroid drives Factory's droid over the protocol.
+func factoryDroid() preset {
+	return preset{
+		title:   "Factory's droid",
+		program: "droid",
+		args:    []string{"exec", "--output-format", "acp"},
+		reading: []string{"spec"},
+		asking:  []string{"normal"},
+		writing: []string{"auto-low"},
+		install: "npm install -g droid",
+		login:   "run `droid` once and log in, or set FACTORY_API_KEY",
+		silent:  true,
+		lacks:   []string{"it asks for no permission for what it takes to be of low risk when nobody answers permission requests"},
+	}
+}
