@@ -249,7 +249,7 @@ func (p *Plain) phase(e *runner.Event) string {
 }
 
 func (p *Plain) started(e *runner.Event) string {
-	doing := p.doing(e.Phase)
+	doing := Doing(p.graph, e.Phase)
 	if e.Calls != "" {
 		doing = "pipeline " + e.Calls
 	}
@@ -259,28 +259,6 @@ func (p *Plain) started(e *runner.Event) string {
 		line += p.under(Dim, "feedback: "+cut(strings.Join(lines, " "), 200))
 	}
 	return line
-}
-
-// doing says what a phase does, where the graph is known.
-func (p *Plain) doing(name string) string {
-	if p.graph == nil {
-		return ""
-	}
-	id, ok := p.graph.Lookup(name)
-	if !ok {
-		return ""
-	}
-	switch ph := &p.graph.Phases[id]; ph.Kind {
-	case graph.AgentWork:
-		return "agent " + p.graph.Agents[ph.Agent].Name
-	case graph.Code:
-		return firstLine(ph.Script.Label)
-	case graph.Commit:
-		return "git commit"
-	case graph.Status:
-		return "git status"
-	}
-	return ""
 }
 
 func (p *Plain) violations(e *runner.Event) string {
