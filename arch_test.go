@@ -21,28 +21,29 @@ var edges = map[string][]string{
 	"builtins":           {},
 	"docs":               {},
 	"glob":               {},
+	"secret":             {},
 	"schema":             {"diag", "glob"},
 	"dsl":                {"diag", "glob"},
 	"envelope":           {"diag", "glob"},
 	"gates":              {"diag", "glob"},
 	"graph":              {"schema", "dsl", "gates", "envelope", "glob", "diag"},
 	"runner":             {"graph", "gates", "envelope", "dsl", "glob", "diag"},
-	"internal/process":   {},
+	"internal/process":   {"secret"},
 	"internal/workspace": {"internal/process", "glob"},
-	"internal/harness":   {"internal/process", "diag"},
+	"internal/harness":   {"internal/process", "diag", "secret"},
 	"internal/fakemodel": {},
-	"internal/journal":   {"runner"},
+	"internal/journal":   {"runner", "secret"},
 	"internal/report":    {"runner", "graph", "gates", "diag"},
 	"internal/check":     {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag"},
 	"internal/live":      {"runner", "graph", "internal/report"},
 	"internal/watch":     {},
 	"internal/lsp":       {"schema", "graph", "diag"},
-	"internal/drive":     {"runner", "graph", "gates", "envelope", "dsl", "glob", "internal/workspace", "internal/harness", "internal/process", "internal/journal"},
+	"internal/drive":     {"runner", "graph", "gates", "envelope", "dsl", "glob", "secret", "internal/workspace", "internal/harness", "internal/process", "internal/journal"},
 	"internal/cli":       {"*"},
 }
 
 // pure are the packages that touch no clock, disk, process, network or chance.
-var pure = []string{"diag", "schema", "dsl", "glob", "envelope", "gates", "graph", "runner", "builtins", "docs"}
+var pure = []string{"diag", "schema", "dsl", "glob", "secret", "envelope", "gates", "graph", "runner", "builtins", "docs"}
 
 // impure are the standard packages that a pure one may not import. Reading embedded files is no effect.
 var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "syscall", "log", "path/filepath", "io/ioutil"}

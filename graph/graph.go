@@ -108,6 +108,7 @@ type Project struct {
 	Name    string
 	Base    string // "" is the branch that is checked out
 	Env     []EnvVar
+	Secrets []string // names of variables
 	Hooks   bool
 	Copy    []string
 	Link    []string

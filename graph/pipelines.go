@@ -153,7 +153,7 @@ func (c *compiler) settings() {
 }
 
 func newProject(p *schema.Project) Project {
-	out := Project{Name: p.Name.Value, Base: p.Base.Value, Hooks: p.Hooks.Or(true),
+	out := Project{Name: p.Name.Value, Base: p.Base.Value, Hooks: p.Hooks.Or(true), Secrets: p.Secrets.Values(),
 		Copy: p.Worktree.Copy.Values(), Link: p.Worktree.Link.Values(),
 		Scratch: []string{"node_modules", "target", "dist", "build", ".venv", "__pycache__", "coverage", ".cache"},
 		Keep:    KeepOf(&p.Keep)}

@@ -171,6 +171,7 @@ type Project struct {
 	Argv      Texts
 	Model     Text
 	Models    Models
+	Secrets   Texts
 	Hooks     Bool
 	Worktree  Worktree
 	Keep      Keep

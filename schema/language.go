@@ -133,7 +133,7 @@ func (l *language) basics() {
 		argv("argv", "the program of the project's harness, where it needs one", func(p *Project) *Texts { return &p.Argv }),
 		text("model", "the model of agents that name none", func(p *Project) *Text { return &p.Model }),
 		nested("models", "models", "the models by weight of agents that name none", func(d *decoder, v value, p *Project) { mapping(d, l.models, v, &p.Models) }),
-		unbuilt[Project]("secrets", ShapeTexts, "variables of the environment whose values are masked in the record"),
+		texts("secrets", "names of environment variables whose values are masked in all that a run keeps, shows and sends", func(p *Project) *Texts { return &p.Secrets }),
 		boolean("hooks", "whether the repository's git hooks run on foundry's commits", func(p *Project) *Bool { return &p.Hooks }).def("true"),
 		nested("worktree", "worktree", "how a fresh worktree is made ready", func(d *decoder, v value, p *Project) { mapping(d, l.worktree, v, &p.Worktree) }),
 		nested("keep", "keep", "how long the records of runs are kept", func(d *decoder, v value, p *Project) { mapping(d, l.keep, v, &p.Keep) }),

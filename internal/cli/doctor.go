@@ -73,7 +73,7 @@ func (s *session) doctor(asJSON bool) error {
 	d := &doctor{s: s}
 	for _, check := range []func(*doctor){
 		(*doctor).git, (*doctor).repository, (*doctor).pipelineFile, (*doctor).base, (*doctor).identity,
-		(*doctor).commands, (*doctor).agents, (*doctor).leftovers, (*doctor).platform,
+		(*doctor).commands, (*doctor).agents, (*doctor).secrets, (*doctor).leftovers, (*doctor).platform,
 	} {
 		if err := s.ctx.Err(); err != nil {
 			return err

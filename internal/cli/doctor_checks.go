@@ -245,6 +245,22 @@ func (d *doctor) agent(a *graph.Agent) {
 	d.ok(check, "harness %s is ready", a.Harness)
 }
 
+// secrets looks whether the variables of project.secrets have values that can be masked.
+func (d *doctor) secrets() {
+	if d.proj == nil || d.proj.doc == nil || len(d.proj.doc.Project.Secrets.Items) == 0 {
+		return
+	}
+	const check = "secrets"
+	names := d.proj.doc.Project.Secrets.Values()
+	found := d.s.notMasked(names)
+	for _, text := range found {
+		d.warn(check, "set it in the environment that foundry is started in, or take it out of project.secrets", "%s", text)
+	}
+	if len(found) == 0 {
+		d.ok(check, "%s masked: %s", plural(len(names), "variable is", "variables are"), few(names))
+	}
+}
+
 // leftovers looks for runs that were cut off and for worktrees that no run owns any more.
 func (d *doctor) leftovers() {
 	const check = "earlier runs"

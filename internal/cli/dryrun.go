@@ -17,7 +17,7 @@ func (s *session) dryRun(g *graph.Graph, info *runner.RunInfo, asJSON bool) erro
 		return failure(err)
 	}
 	if asJSON {
-		return s.printJSON(rows)
+		return s.print(s.mask(g).Text(string(encodeJSON(rows))))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "pipeline %s, %s, at most %s and %s\n", g.Pipeline, count(len(g.Phases), "phase"), count(g.Bound.Phases, "visit"), count(g.Bound.Turns, "turn"))
@@ -35,7 +35,7 @@ func (s *session) dryRun(g *graph.Graph, info *runner.RunInfo, asJSON bool) erro
 			fmt.Fprintf(&b, "prompt:\n%s\n", indent(r.Prompt))
 		}
 	}
-	return s.print(b.String())
+	return s.print(s.mask(g).Text(b.String()))
 }
 
 func indent(text string) string {

@@ -93,6 +93,7 @@ func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.Run
 	if err != nil {
 		return refuse(err)
 	}
+	rec.Hide(s.mask(kept.newest))
 	sc := drive.Scene{Graph: kept.newest, Repo: pl.repo, Record: rec, Append: appendTo(rec)}
 	return sc, info, func() { rec.Close() }, nil
 }

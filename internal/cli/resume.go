@@ -93,6 +93,10 @@ func (s *session) resume(c *cli.Context) error {
 		return err
 	}
 	if again.edited != nil {
+		if found := s.writtenSecrets(again.project, again.edited); len(found) > 0 {
+			return s.unfit(found)
+		}
+		rec.Hide(s.mask(again.graph, again.edited))
 		if resumed.File, err = keepPipeline(rec, again.project, again.edited); err != nil {
 			return failure(err)
 		}
@@ -132,6 +136,7 @@ func (s *session) settleLate(pl *place, rec *journal.Record, form string) error 
 		return err
 	}
 	g := kept.newest
+	rec.Hide(s.mask(g))
 	d := driving{pl: pl, rec: rec, graph: g, info: info, format: form}
 	view := s.newShow(form, g)
 	for _, e := range rec.Events() {
@@ -220,6 +225,7 @@ func (s *session) derive(pl *place, rec *journal.Record) (*driving, runner.Outli
 	if err != nil {
 		return nil, none, err
 	}
+	rec.Hide(s.mask(kept.newest))
 	outline := runner.OutlineOf(rec.ID(), events)
 	switch {
 	case outline.Merged != nil:

@@ -178,7 +178,7 @@ func (s *session) secondSignal(force chan struct{}) (stop func()) {
 
 // broken ends a run whose log could not be written: nothing may be concluded from it.
 func (s *session) broken(d driving, err error) error {
-	p := failure(fmt.Errorf("the run could not be carried on: %w", err))
+	p := failure(errors.New(d.rec.Mask().Text("the run could not be carried on: " + err.Error())))
 	if errors.Is(err, journal.ErrForeign) {
 		return p.hintf("something else wrote into the record of %s; look at %s", d.rec.ID(), d.rec.Dir())
 	}

@@ -121,7 +121,7 @@ func (s *session) up(c *cli.Context) error {
 		}
 	}
 	if c.Bool("dry-run") {
-		return s.dryRun(g, info, c.Bool("json"))
+		return s.dryRun(g, masked(s.mask(g), info), c.Bool("json"))
 	}
 	pl, err := s.openPlace()
 	if err != nil {
@@ -130,7 +130,8 @@ func (s *session) up(c *cli.Context) error {
 	if err := s.startingPoint(c, pl, g, info); err != nil {
 		return err
 	}
-	if found := append(drive.Preflight(g, *info, pl.repo.Root()), s.committed(pl, g, info.BranchPoint)...); len(found) > 0 {
+	found := append(drive.Preflight(g, *info, pl.repo.Root()), s.committed(pl, g, info.BranchPoint)...)
+	if found = append(found, s.writtenSecrets(p, g)...); len(found) > 0 {
 		return s.unfit(found)
 	}
 	if c.Bool("detach") {
@@ -138,6 +139,9 @@ func (s *session) up(c *cli.Context) error {
 	}
 	s.differs(pl, p, info)
 	s.partial(g, info)
+	for _, text := range s.notMasked(g.Project.Secrets) {
+		s.note("foundry: %s", text)
+	}
 	return s.launch(pl, p, g, info, launching{id: c.String("run-id"), form: outputForm(c), input: s.interactive(c)})
 }
 
@@ -159,6 +163,8 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 		return failure(err)
 	}
 	defer rec.Close()
+	rec.Hide(s.mask(g))
+	info = masked(rec.Mask(), info)
 	info.ID = rec.ID()
 	if g.Isolation == graph.Worktree {
 		info.Branch = "foundry/" + info.ID

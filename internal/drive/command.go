@@ -78,7 +78,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 func (d *driver) launch(ctx context.Context, st runner.Start, label, logName string, timeout time.Duration) (*runner.CommandResult, string, error) {
 	log := d.Record.Log("logs/" + logName)
 	r := process.Run(ctx, process.Spec{Argv: st.Argv, Shell: st.Shell, Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(st.Dir)),
-		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.Graph.Project.Keep.LogBytes,
+		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.Graph.Project.Keep.LogBytes, Mask: d.Record.Mask(),
 		Timeout: timeout, Kill: d.Force, Guard: d.Guard})
 	rel, err := log.Close()
 	if r.Reason == process.NotStarted {

@@ -235,13 +235,16 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	if d.err != nil {
 		return
 	}
-	foreign := d.append(e)
+	one := []runner.Event{e}
+	foreign := d.append(one...)
+	e = one[0] // as it is in the log: what a replay will see
 	if errors.Is(foreign, journal.ErrForeign) {
 		// Somebody else wrote into the log. What they wrote is set aside, and the run ends: an agent that can
 		// write its own evidence proves nothing.
 		var where string
 		if where, d.err = d.Record.SetAside(); d.err == nil {
-			d.err = d.append(e)
+			d.err = d.append(one...)
+			e = one[0]
 		}
 		defer d.take(work, runner.Event{Kind: runner.WorldFailed, Reason: runner.ReasonJournal,
 			Text: "something else wrote into the log of the run; what it wrote is in " + where})

@@ -96,7 +96,7 @@ func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *works
 	if err != nil {
 		return fmt.Errorf("rendering setup command %q: %w", script.Label, err)
 	}
-	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: tree.Dir(), Env: append(append([]string{}, environ...), start.Env...), LogPath: full, LogLimit: g.Project.Keep.LogBytes, Timeout: setupTimeout, Guard: guard, Kill: force})
+	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: tree.Dir(), Env: append(append([]string{}, environ...), start.Env...), LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: rec.Mask(), Timeout: setupTimeout, Guard: guard, Kill: force})
 	e := runner.Event{Kind: runner.SetupRan, File: rel, Result: &runner.CommandResult{Command: script.Label, Exit: r.Exit, Signal: r.Signal,
 		Timeout: r.Reason == process.TimedOut, Output: r.Tail, Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}}
 	note(e)

@@ -31,6 +31,7 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	if message.System != "" {
 		prompt = strings.TrimSpace(message.System) + "\n\n" + prompt
 	}
+	prompt = d.Record.Mask().Text(prompt) // what is kept is what was sent
 	file := fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.md", c.ID.Turn))
 	kept, err := d.Record.WriteFile("prompts/"+file, []byte(prompt))
 	if err != nil {
@@ -77,7 +78,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
-		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
+		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
 		Permit: func(_ context.Context, request harness.Request) harness.Decision {
 			decision, ask := may.answer(request)
 			if ask {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"foundry/internal/process"
+	"foundry/secret"
 )
 
 // Harness drives one kind of agent. A Harness has no state and may be used by several goroutines.
@@ -79,13 +80,14 @@ type Turn struct {
 	Timeout time.Duration // of the turn; 0 is none
 	Stall   time.Duration // without any activity; 0 is none
 
-	Dir        string   // the workspace, absolute
-	HandoffDir string   // absolute; made when absent
-	SessionDir string   // absolute; made when absent; kept between the turns of the session
-	LogPath    string   // where the raw output goes; "" is nowhere
-	Env        []string // the environment to start from, NAME=VALUE; nil is that of this process
-	Own        []string // the agent's own variables for this turn; they win over all others
-	LogLimit   int64    // bytes of the log; 0 is no limit
+	Dir        string       // the workspace, absolute
+	HandoffDir string       // absolute; made when absent
+	SessionDir string       // absolute; made when absent; kept between the turns of the session
+	LogPath    string       // where the raw output goes; "" is nowhere
+	Env        []string     // the environment to start from, NAME=VALUE; nil is that of this process
+	Own        []string     // the agent's own variables for this turn; they win over all others
+	LogLimit   int64        // bytes of the log; 0 is no limit
+	Mask       *secret.Mask // of what the agent prints; nil masks nothing
 
 	// Permit answers a permission request of the agent. It may take as long as a person takes; the clocks of the
 	// turn stand still meanwhile. nil refuses every request.

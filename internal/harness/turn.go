@@ -38,7 +38,7 @@ func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func
 		}
 	}
 	spec.Dir, spec.Env = t.Dir, environment(c, t, spec.Env)
-	spec.LogPath, spec.LogLimit = t.LogPath, t.LogLimit
+	spec.LogPath, spec.LogLimit, spec.Mask = t.LogPath, t.LogLimit, t.Mask
 	spec.Kill, spec.Guard = t.Kill, t.Guard
 	spec.Observe = func(s process.Stream, piece []byte) {
 		w.heard()

@@ -23,7 +23,7 @@ func (r *Record) write(name string, data []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := replace(full, data); err != nil {
+	if err := replace(full, r.mask.Bytes(data)); err != nil {
 		return "", fmt.Errorf("write %s of %s: %w", rel, r.id, err)
 	}
 	return rel, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"foundry/runner"
+	"foundry/secret"
 )
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -86,6 +87,32 @@ func TestAppendThenRead(t *testing.T) {
 	appendAll(t, again, event(runner.RunResumed))
 	if n := len(again.Events()); n != 3 || again.Events()[2].Seq != 3 {
 		t.Errorf("%d events after reopening", n)
+	}
+}
+
+// Decisions follow from masked facts and from the pipeline: a replay makes them anew, without a mask.
+func TestHide(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	r := create(t, s, id)
+	r.Hide(secret.New([]secret.Value{{Name: "X", Text: "hunter2"}}))
+	given := []runner.Event{{Kind: runner.Warned, At: noon, Text: "it is hunter2"}, {Kind: runner.PhaseEnded, At: noon, Text: "it is hunter2"}}
+	appendAll(t, r, given...)
+	rel, err := r.WriteFile("replies/a.md", []byte("hunter2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, err := s.Read(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, events := range [][]runner.Event{given, r.Events(), later} {
+		if events[0].Text != "it is [secret X]" || events[1].Text != "it is hunter2" {
+			t.Errorf("%+v", events)
+		}
+	}
+	if text, _ := os.ReadFile(s.File(id, rel)); string(text) != "[secret X]\n" {
+		t.Errorf("the file holds %q", text)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"foundry/runner"
+	"foundry/secret"
 )
 
 // flushDelay bounds how long an appended event may be without being on the disk.
@@ -26,6 +27,7 @@ const flushDelay = 100 * time.Millisecond
 type Record struct {
 	id, dir string
 	lock    *flock.Flock
+	mask    *secret.Mask
 	dirty   chan struct{} // holds one token while an append waits for its fsync
 	closing chan struct{}
 	flushed chan struct{} // closed when the flusher has ended
@@ -62,6 +64,13 @@ func (r *Record) ID() string { return r.id }
 // Dir is the record's directory.
 func (r *Record) Dir() string { return r.dir }
 
+// Hide has everything that is written into the record from now on masked: events, decisions excepted, which follow from
+// events that are, and files. It is to be called before anything else uses the record.
+func (r *Record) Hide(m *secret.Mask) { r.mask = m }
+
+// Mask is what Hide was called with; nil masks nothing.
+func (r *Record) Mask() *secret.Mask { return r.mask }
+
 // Events are the events of the log. The slice is shared and must not be written to; later appends do not
 // change what it holds.
 func (r *Record) Events() []runner.Event {
@@ -79,7 +88,7 @@ func (r *Record) Outline() runner.Outline {
 
 // Append writes events to the log, one write a line, and stamps their Seq in the slice it is given. When it
 // returns nil, all of them are in the file, and the events in memory are what a reader will read: bytes that are
-// no UTF-8 were replaced in both. They reach the disk within 100 ms, or with Sync. After an error the events up to
+// no UTF-8 were replaced in both, and secrets masked (see Hide). They reach the disk within 100 ms, or with Sync. After an error the events up to
 // the failed one are in the log, and no part of that one is. An error other than ErrForeign is final.
 func (r *Record) Append(events ...runner.Event) error {
 	r.mu.Lock()
@@ -97,6 +106,9 @@ func (r *Record) append(e *runner.Event) error {
 		return err
 	}
 	e.Seq = len(r.events) + 1
+	if r.mask != nil && !e.Decision() {
+		*e = e.Rewrite(r.mask.Text)
+	}
 	line, err := encode(e)
 	if err != nil {
 		return err

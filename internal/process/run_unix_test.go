@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"foundry/secret"
 )
 
 // child is what the test binary does when it plays Foundry in a process of its own.
@@ -299,6 +301,27 @@ func TestFeed(t *testing.T) {
 	}})
 	if string(r.Stdout) != "got one\ngot two\n" || !r.OK() {
 		t.Errorf("%q, %v", r.Stdout, r.Reason)
+	}
+}
+
+func TestMask(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	var observed strings.Builder
+	r := run(t, Spec{Shell: "printf 'a sec'; sleep 0.05; printf 'ret b s'; printf 'sec' >&2; sleep 0.05; printf 'ret' >&2; printf 'e'",
+		LogPath: log, Capture: 100, Mask: secret.New([]secret.Value{{Name: "X", Text: "secret"}}), Observe: func(s Stream, p []byte) {
+			if s == Stdout {
+				observed.Write(p)
+			}
+		}})
+	kept, _ := os.ReadFile(log)
+	for where, got := range map[string]string{"stdout": string(r.Stdout), "observed": observed.String()} {
+		if got != "a [secret X] b se" {
+			t.Errorf("%s: %q", where, got)
+		}
+	}
+	if r.Stderr != "[secret X]" || strings.Contains(string(kept)+r.Tail, "secret b") || !strings.Contains(string(kept), "a [secret X] b ") {
+		t.Errorf("stderr %q, log %q, tail %q", r.Stderr, kept, r.Tail)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"foundry/secret"
 )
 
 // A sink is where the readers of a program's output meet. It writes the log up to its cap, feeds the tails,
@@ -25,11 +27,17 @@ type sink struct {
 	stdout  *ring // with Capture
 	stderr  *Tail // with Capture
 	observe func(Stream, []byte)
+	masks   [Stderr + 1]*secret.Stream // of each stream; nil without a mask
 	closed  bool
 }
 
 func newSink(s Spec) (*sink, error) {
 	k := &sink{log: s.Log, limit: s.LogLimit, observe: s.Observe}
+	if s.Mask != nil {
+		for i := range k.masks {
+			k.masks[i] = s.Mask.Stream()
+		}
+	}
 	if !s.Trusted {
 		k.tail = NewTail(TailSize)
 	}
@@ -54,6 +62,17 @@ func (k *sink) take(s Stream, p []byte) {
 		return
 	}
 	k.total += int64(len(p))
+	if m := k.masks[s]; m != nil {
+		p = m.Write(p)
+	}
+	k.pass(s, p)
+}
+
+// pass hands output on to all that take it.
+func (k *sink) pass(s Stream, p []byte) {
+	if len(p) == 0 {
+		return
+	}
 	k.toLog(p)
 	if k.tail != nil {
 		k.tail.Write(p)
@@ -73,8 +92,19 @@ func (k *sink) take(s Stream, p []byte) {
 func (k *sink) ended(s Stream) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.observe != nil && !k.closed {
+	if k.closed {
+		return
+	}
+	k.release(s)
+	if k.observe != nil {
 		k.observe(s, nil)
+	}
+}
+
+// release hands on what was held back since it could have been the beginning of a secret.
+func (k *sink) release(s Stream) {
+	if m := k.masks[s]; m != nil {
+		k.pass(s, m.Flush())
 	}
 }
 
@@ -116,6 +146,9 @@ func (k *sink) failed(err error) {
 func (k *sink) finish() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	for s := range k.masks {
+		k.release(Stream(s)) // of a stream that somebody still holds open
+	}
 	k.closed = true
 	if k.after != nil && k.logErr == nil {
 		mark := ""

@@ -5,6 +5,8 @@ package process
 import (
 	"io"
 	"time"
+
+	"foundry/secret"
 )
 
 // DefaultGrace is the time between TERM and KILL when a Spec names none.
@@ -49,6 +51,9 @@ type Spec struct {
 	// Observe is called with each piece of output, and with an empty piece when a stream has ended, from one
 	// goroutine at a time; it must not keep the slice and must not block.
 	Observe func(s Stream, piece []byte)
+
+	// Mask takes secrets out of the output before anybody sees it: log, tails, what is captured and observed.
+	Mask *secret.Mask
 
 	// Guard, when it is set, knows the program's group while it runs, and ends it should Foundry die.
 	Guard *Guard
