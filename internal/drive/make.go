@@ -25,6 +25,9 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 		if g.Isolation == graph.Checkout {
 			tree, err := repo.Checkout(ctx, info.ID)
 			if err == nil {
+				err = watch(tree, g)
+			}
+			if err == nil {
 				err = tree.Baseline(ctx)
 			}
 			return tree, err
@@ -37,7 +40,9 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 		if err != nil {
 			return nil, fmt.Errorf("making the worktree: %w", err)
 		}
-		tree.Watch(append(append([]string{}, g.Project.Copy...), protectedGlobs(g)...))
+		if err := watch(tree, g); err != nil {
+			return nil, err
+		}
 		if err := tree.Prepare(ctx, g.Project.Copy, g.Project.Link); err != nil {
 			return nil, fmt.Errorf("copying into the worktree: %w", err)
 		}
@@ -59,14 +64,25 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 // Reopen opens the workspace that a run already has.
 func Reopen(ctx context.Context, g *graph.Graph, repo *workspace.Repo, info runner.RunInfo) (*workspace.Tree, error) {
 	if g.Isolation == graph.Checkout {
-		return repo.Checkout(ctx, info.ID)
+		tree, err := repo.Checkout(ctx, info.ID)
+		if err == nil {
+			err = watch(tree, g)
+		}
+		return tree, err
 	}
 	tree, err := repo.OpenWorktree(ctx, spec(g, info))
 	if err != nil {
 		return nil, fmt.Errorf("opening the run's worktree: %w", err)
 	}
-	tree.Watch(append(append([]string{}, g.Project.Copy...), protectedGlobs(g)...))
-	return tree, nil
+	return tree, watch(tree, g)
+}
+
+// watch has snapshots hold what was copied into the worktree and what is protected, ignored or not.
+func watch(tree *workspace.Tree, g *graph.Graph) error {
+	if err := tree.Watch(append(slices.Clone(g.Project.Copy), protectedGlobs(g)...)); err != nil {
+		return fmt.Errorf("watching the protected files: %w", err)
+	}
+	return nil
 }
 
 func spec(g *graph.Graph, info runner.RunInfo) workspace.WorktreeSpec {
