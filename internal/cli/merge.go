@@ -79,7 +79,7 @@ func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.Run
 	}
 	outline := runner.OutlineOf(rec.ID(), rec.Events())
 	switch {
-	case outline.Merged != nil && (verb == "merge" || !isDir(info.Worktree)):
+	case outline.Merged != nil && !s.leftOver(pl, info):
 		return refuse(badUsage("%s is merged already, as %.10s", rec.ID(), *outline.Merged))
 	case discarded(rec.Events()):
 		return refuse(badUsage("%s was discarded", rec.ID()))
@@ -105,6 +105,12 @@ func appendTo(rec *journal.Record) func(...runner.Event) error {
 		}
 		return errors.Join(rec.Append(events...), rec.Sync())
 	}
+}
+
+// leftOver says whether something of a landed run is still to be taken away.
+func (s *session) leftOver(pl *place, info *runner.RunInfo) bool {
+	_, _, err := pl.repo.Resolve(s.ctx, info.Branch)
+	return info.Branch != "" && err == nil || isDir(info.Worktree)
 }
 
 func isDir(path string) bool {

@@ -41,7 +41,9 @@ func Settle(ctx context.Context, sc Scene, v runner.View) (Settlement, error) {
 	g, accepted := sc.Graph, v.Status == runner.RunAccepted
 	if out.Merged = mergedAs(sc.Record.Events()); out.Merged != "" {
 		// It was cut off behind the merge.
-		out.cleared(ctx, sc, v.Info)
+		if err := out.finish(ctx, sc, v.Info); err != nil {
+			return out, err
+		}
 		return out, sc.Append(runner.Event{Kind: runner.RunSettled, Text: out.Why, Hint: out.Hint, Commit: out.Merged})
 	}
 	switch {
@@ -92,9 +94,12 @@ type Landing struct {
 
 // Land merges an accepted run into its base, proves it by content, and only then takes worktree and branch
 // away. It is the one place that records a landing. A refusal touches nothing and is no error: the
-// settlement says why.
+// settlement says why. Of a run that was landed before, it takes away what is left.
 func Land(ctx context.Context, sc Scene, info *runner.RunInfo, how Landing) (Settlement, error) {
 	out := Settlement{Kept: true}
+	if out.Merged = mergedAs(sc.Record.Events()); out.Merged != "" {
+		return out, out.finish(ctx, sc, info)
+	}
 	tree := judged(sc.Record.Events())
 	if tree == "" {
 		out.Why = "the run was not accepted"
@@ -117,9 +122,12 @@ func Land(ctx context.Context, sc Scene, info *runner.RunInfo, how Landing) (Set
 	case err != nil:
 		return out, fmt.Errorf("merging %s into %s: %w", info.Branch, info.Base, err)
 	}
-	out.Merged, out.Files, out.Checkout, out.Notes = res.Commit, res.Files, res.Checkout, res.Notes
+	out.Merged, out.Files, out.Checkout = res.Commit, res.Files, res.Checkout
 	if res.Was != "" {
 		out.Notes = append(out.Notes, fmt.Sprintf("its commits were replayed on %s; what was judged is %.10s, kept at refs/foundry/%s/kept", info.Base, res.Was, info.ID))
+	}
+	if err := out.warn(sc, res.Notes); err != nil {
+		return out, err
 	}
 	if err := sc.Append(runner.Event{Kind: runner.RunMerged, Commit: res.Commit, Target: info.Base, Changed: res.Files}); err != nil {
 		return out, err
@@ -131,17 +139,41 @@ func Land(ctx context.Context, sc Scene, info *runner.RunInfo, how Landing) (Set
 	return out, nil
 }
 
+// finish takes away what a landing that was cut off has left.
+func (out *Settlement) finish(ctx context.Context, sc Scene, info *runner.RunInfo) error {
+	out.cleared(ctx, sc, info)
+	return out.warn(sc, sc.Repo.LeftLocks(ctx, info.Base))
+}
+
+// warn puts notes into the log.
+func (out *Settlement) warn(sc Scene, notes []string) error {
+	for _, note := range notes {
+		out.Notes = append(out.Notes, note)
+		if err := sc.Append(runner.Event{Kind: runner.Warned, Text: note}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // cleared takes away what a landed run no longer needs, and says what had to stay.
 func (out *Settlement) cleared(ctx context.Context, sc Scene, info *runner.RunInfo) {
 	out.Why = fmt.Sprintf("merged into %s", info.Base)
-	err := tidy(ctx, sc, info, out.Merged)
+	what, err := "worktree", sc.Repo.RemoveWorktree(ctx, info.ID, scratchOf(sc.Graph))
+	if err == nil {
+		what, err = "branch", deleteBranch(ctx, sc, info, out.Merged)
+	}
 	if err == nil {
 		out.Kept = false
 		return
 	}
-	out.Why += ", but the worktree was kept: " + err.Error()
+	out.Why += ", but the " + what + " was kept: " + err.Error()
 	out.Notes, out.Hint = append(out.Notes, out.Why), hintOf(err)
-	if out.Hint != "" {
+	var lock *workspace.LockError
+	switch {
+	case errors.As(err, &lock):
+		out.Hint = "then `foundry merge " + info.ID + "` takes it away"
+	case out.Hint != "":
 		out.Hint += "; then `foundry discard --force " + info.ID + "` takes it away"
 	}
 }
@@ -171,11 +203,8 @@ func Unsettled(events []runner.Event) bool {
 	return accepted
 }
 
-// tidy takes a landed run's worktree and branch away.
-func tidy(ctx context.Context, sc Scene, info *runner.RunInfo, landed string) error {
-	if err := sc.Repo.RemoveWorktree(ctx, info.ID, scratchOf(sc.Graph)); err != nil {
-		return err
-	}
+// deleteBranch takes a landed run's branch away.
+func deleteBranch(ctx context.Context, sc Scene, info *runner.RunInfo, landed string) error {
 	kept, err := sc.Repo.Kept(ctx, info.ID) // when the commits were replayed, the branch still has the old ones
 	if err != nil {
 		return err

@@ -254,6 +254,8 @@ func (t *Trace) kept(b *block) {
 		b.key("kept", Yellow, why, prefixed("hint: ", t.SettledHint))
 	} else if _, why, ok := strings.Cut(t.Settled, ", but the worktree was kept: "); ok {
 		b.key("kept", Yellow, "the worktree: "+why, prefixed("hint: ", t.SettledHint))
+	} else if _, why, ok := strings.Cut(t.Settled, ", but the branch was kept: "); ok {
+		b.key("kept", Yellow, "the branch: "+why, prefixed("hint: ", t.SettledHint))
 	}
 }
 

@@ -36,7 +36,13 @@ func (m *merging) moveRef(ctx context.Context) error {
 func (m *merging) update(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longTime)
 	defer cancel()
-	_, err := m.target.do(ctx, call{args: []string{"read-tree", "-m", "-u", m.s.BranchPoint, m.Commit}, writes: true, timeout: longTime})
+	// A file that was only touched, or that came here as a copy, has other times than the index knows; read-tree would
+	// take it for changed. Those that did change were refused before.
+	_, err := m.target.do(ctx, call{args: []string{"update-index", "--refresh"}, ok: 1, writes: true, timeout: longTime})
+	if err != nil {
+		return err
+	}
+	_, err = m.target.do(ctx, call{args: []string{"read-tree", "-m", "-u", m.s.BranchPoint, m.Commit}, writes: true, timeout: longTime})
 	var lock *LockError
 	if errors.As(err, &lock) {
 		return err // git takes the lock before it touches anything

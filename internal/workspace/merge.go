@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,10 @@ func (m *merging) run(ctx context.Context) error {
 	if m.s.Branch == "" {
 		return &BlockedError{Reason: "the run has no branch: it worked in a detached worktree", Hint: "run it with isolation: true"}
 	}
+	landed, notes, err := m.r.unfinished(ctx, m.s.Run)
+	if m.Notes = notes; err != nil || landed != nil {
+		return m.again(ctx, landed, err)
+	}
 	if err := m.baseUnmoved(ctx); err != nil {
 		return err
 	}
@@ -59,7 +64,6 @@ func (m *merging) run(ctx context.Context) error {
 			return err
 		}
 	}
-	var err error
 	if m.incoming, err = m.r.git.diffTrees(ctx, m.s.BranchPoint, m.Commit); err != nil {
 		return err
 	}
@@ -72,14 +76,33 @@ func (m *merging) run(ctx context.Context) error {
 	if m.Commit == m.s.BranchPoint {
 		return nil
 	}
-	if m.target.workTree == "" {
-		return m.moveRef(ctx)
+	move := m.moveRef
+	if m.target.workTree != "" {
+		if err := m.blockers(ctx); err != nil {
+			return err
+		}
+		m.Checkout, move = m.target.workTree, m.update
 	}
-	if err := m.blockers(ctx); err != nil {
+	if err := m.r.mark(landing{m.s.Run, m.s.Base, m.s.BranchPoint, m.Commit}); err != nil {
 		return err
 	}
-	m.Checkout = m.target.workTree
-	return m.update(ctx)
+	if err := move(ctx); err != nil {
+		return errors.Join(err, m.r.unmark(m.s.Run))
+	}
+	return nil
+}
+
+// again is the end of a merge that an earlier process has made and could not tell.
+func (m *merging) again(ctx context.Context, l *landing, err error) error {
+	if err != nil {
+		return err
+	}
+	m.Commit = l.to
+	list, err := m.r.git.diffTrees(ctx, l.from, l.to)
+	for _, c := range list {
+		m.Files = append(m.Files, c.Path)
+	}
+	return err
 }
 
 // baseUnmoved compares the base with the branch point.

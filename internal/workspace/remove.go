@@ -54,7 +54,7 @@ func (r *Repo) removeWorktree(ctx context.Context, run string, scratch []string,
 	for _, d := range []string{filepath.Join(r.common, "worktrees"), filepath.Dir(dir)} {
 		os.Remove(d) // when it is empty
 	}
-	if err := os.RemoveAll(r.shadowDir(run)); err != nil {
+	if err := errors.Join(os.RemoveAll(r.shadowDir(run)), r.unmark(run)); err != nil {
 		return err
 	}
 	return r.verifyRemoved(ctx, dir)
@@ -151,11 +151,18 @@ func (r *Repo) DeleteBranch(ctx context.Context, branch, at string) error {
 
 func (r *Repo) deleteBranch(ctx context.Context, branch, at string) error {
 	full := "refs/heads/" + branch
+	// Nobody but the process that has the run writes to its branch: a lock there is that of a git that was killed, which
+	// then has left the other lock of a deletion too. Whether that one is somebody else's cannot be known.
+	cut := os.Remove(filepath.Join(r.common, filepath.FromSlash(full)+".lock")) == nil
 	now, err := r.ref(ctx, full)
 	if err != nil {
 		return err
 	}
 	if now == "" {
+		packed := filepath.Join(r.common, "packed-refs.lock")
+		if _, err := os.Lstat(packed); cut && err == nil {
+			return &LockError{Path: packed, Age: age(packed)}
+		}
 		return nil
 	}
 	if now != at {
@@ -199,6 +206,15 @@ type DiscardSpec struct {
 func (r *Repo) Discard(ctx context.Context, s DiscardSpec) (ref string, err error) {
 	if err := checkRun(s.Run); err != nil {
 		return "", err
+	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return "", fmt.Errorf("discard %s: %w", s.Run, err)
+	}
+	_, _, err = r.unfinished(ctx, s.Run)
+	unlock()
+	if err != nil {
+		return "", fmt.Errorf("discard %s: %w", s.Run, err)
 	}
 	tip := ""
 	if s.Branch != "" {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Repo is a repository with a checkout. Its methods may be called from several goroutines.
@@ -288,18 +289,33 @@ func (r *Repo) Exclude(context.Context) error {
 	if text == string(old) {
 		return nil
 	}
+	dropTemporary(filepath.Dir(path))
 	if err := replaceFile(path, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("exclude Foundry's directories: %w", err)
 	}
 	return nil
 }
 
+// dropTemporary removes what a replaceFile that was killed has left in a directory of the repository. It leaves
+// young files alone: another Foundry may be at work.
+func dropTemporary(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, temporary+"*")) // an error is about the pattern, and none
+	for _, path := range left {
+		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && time.Since(st.ModTime()) > time.Hour {
+			os.Remove(path)
+		}
+	}
+}
+
+// temporary begins the names of files that are not whole yet.
+const temporary = ".foundry-"
+
 // replaceFile writes a file so that a reader sees the old or the new content, never a part.
 func replaceFile(path string, data []byte, perm os.FileMode) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".foundry-*")
+	f, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
 	if err != nil {
 		return err
 	}

@@ -131,6 +131,20 @@ func (r *Repo) entryOf(dir string) string {
 	return ""
 }
 
+// begunEntry returns an entry that a git which was killed had only begun to write: it has the name, and the
+// place is missing or cut off.
+func (r *Repo) begunEntry(dir string) string {
+	admin := filepath.Join(r.common, "worktrees", filepath.Base(dir))
+	if st, err := os.Lstat(admin); err != nil || !st.IsDir() {
+		return ""
+	}
+	b, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(filepath.Join(dir, ".git"), string(b)) {
+		return ""
+	}
+	return admin
+}
+
 // made judges by the outcome whether a worktree is there as it was asked for.
 func (r *Repo) made(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 	dir := r.worktreeDir(s.Run)
@@ -234,6 +248,12 @@ func (r *Repo) rollback(ctx context.Context, s WorktreeSpec) error {
 func (r *Repo) retract(ctx context.Context, s WorktreeSpec) error {
 	deadline := time.Now().Add(undoTime)
 	for {
+		if admin := r.begunEntry(r.worktreeDir(s.Run)); admin != "" {
+			os.RemoveAll(admin) // what is left of it is in the way of the next try, which says so
+		}
+		if s.Branch != "" { // nobody else writes to the run's branch
+			os.Remove(filepath.Join(r.common, "refs", "heads", filepath.FromSlash(s.Branch)+".lock"))
+		}
 		err := r.rollback(ctx, s)
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
