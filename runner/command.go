@@ -17,7 +17,7 @@ const (
 	TakeSnapshot                          // -> snapshot.taken
 	SendTurn                              // -> turn.started, turn.ended
 	CheckBoundary                         // -> boundary.checked
-	JudgeGates                            // -> one gate.checked per gate, in order
+	JudgeGates                            // -> one gate.checked per gate, in order, from the first that is not judged yet
 	StartCommand                          // -> command.started, command.ended
 	PutAsk                                // -> ask.answered, now or in another process
 	UndoPhase                             // put the workspace back to the visit's start -> undo.done

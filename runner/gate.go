@@ -29,6 +29,9 @@ func JudgeGate(g *graph.Graph, s State, p graph.PhaseID, gate graph.Gate, e gate
 	return gate.Spec.Conclude([]gates.Check{c})
 }
 
+// Judged is how many gates of a running phase have been judged; the others are outstanding.
+func Judged(s State, p graph.PhaseID) int { return len(s.phases[p].work.verdicts) }
+
 // Envelope is the report that the gates of a running phase look at.
 func Envelope(s State, p graph.PhaseID) map[string]any { return s.phases[p].work.envelope }
 

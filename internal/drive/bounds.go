@@ -20,7 +20,7 @@ func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command,
 		send(e)
 		return
 	}
-	snap, err := d.look(ctx, &e, send)
+	snap, err := d.look(ctx, c, &e, send)
 	if err != nil {
 		send(failed(c, e.Phase, fmt.Errorf("taking a snapshot of the workspace: %w", err)))
 		return
@@ -75,6 +75,7 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 		send(failed(c, ph.Name, err))
 		return
 	}
+	start.For = c.ID.String()
 	commits := ph.Commits || ph.Kind == graph.Commit
 	got, err := d.Tree.Enforce(ctx, start, ph.Boundary, commits)
 	if err != nil {

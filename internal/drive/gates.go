@@ -31,6 +31,9 @@ func (d *driver) gates(ctx context.Context, s runner.State, c runner.Command, se
 	}
 	look := &looker{d: d, ctx: ctx, phase: ph, command: c, state: s}
 	for i, gate := range ph.Gates {
+		if i < runner.Judged(s, c.ID.Phase) {
+			continue // by a process that was cut off behind it
+		}
 		verdict, err := look.judge(i, gate)
 		if err != nil {
 			if ctx.Err() != nil {

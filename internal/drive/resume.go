@@ -3,7 +3,9 @@ package drive
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 
 	"foundry/graph"
 	"foundry/runner"
@@ -44,6 +46,9 @@ func (d *driver) putBack(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.uncheck(ctx); err != nil {
+		return err
+	}
 	if cut || v.Tree == "" || v.Tree == runner.UnknownTree {
 		return nil
 	}
@@ -63,6 +68,33 @@ func (d *driver) putBack(ctx context.Context) error {
 	}
 	d.take(ctx, runner.Event{Kind: runner.WorkspaceEdited, Tree: now.Tree, Ref: now.Ref, Changed: changedPaths(changes)})
 	return d.err
+}
+
+// uncheck brings back what a boundary check that was cut off had undone already: else the check that is made again
+// would find nothing to blame.
+func (d *driver) uncheck(ctx context.Context) error {
+	if d.Graph.Isolation == graph.Checkout {
+		return nil
+	}
+	newest := 0 // that the log knows
+	for _, e := range d.Record.Events() {
+		if n, err := strconv.Atoi(path.Base(e.Ref)); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
+		if c.ID.Kind != runner.CheckBoundary && c.ID.Kind != runner.TakeSnapshot {
+			continue
+		}
+		before, ok, err := d.Tree.CutOff(ctx, c.ID.String())
+		if err == nil && ok && before.N > newest {
+			err = d.Tree.Restore(ctx, before)
+		}
+		if err != nil {
+			return fmt.Errorf("going back to before the boundary of %s was checked: %w", d.Graph.Phases[c.ID.Phase].Name, err)
+		}
+	}
+	return nil
 }
 
 // interrupted is the state as its process left it: an interruption holds everything back, a resume does not.

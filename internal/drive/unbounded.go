@@ -56,7 +56,7 @@ func (d *driver) seen(s workspace.Snapshot) {
 // their own: changes that they did not declare are said, and what nobody may write is put back. That is told to the
 // machine with e, the fact about the snapshot: a command that passed over a file which nobody may write has proved
 // nothing. In the checkout it may have been a person, so there it is only said.
-func (d *driver) look(ctx context.Context, e *runner.Event, send func(...runner.Event)) (workspace.Snapshot, error) {
+func (d *driver) look(ctx context.Context, c runner.Command, e *runner.Event, send func(...runner.Event)) (workspace.Snapshot, error) {
 	d.snapMu.Lock()
 	last, since := d.last, d.since
 	d.snapMu.Unlock()
@@ -71,7 +71,9 @@ func (d *driver) look(ctx context.Context, e *runner.Event, send func(...runner.
 	for _, u := range since {
 		bounds.Protect = append(bounds.Protect, u.protect...)
 	}
-	got, err := d.Tree.Enforce(ctx, *last, bounds, true)
+	start := *last
+	start.For = c.ID.String()
+	got, err := d.Tree.Enforce(ctx, start, bounds, true)
 	if err != nil {
 		return got.End, err
 	}

@@ -124,7 +124,7 @@ func (e *enforcing) look(ctx context.Context) error {
 		wg.Go(func() { e.matched, errs[0] = e.t.matched(ctx, e.plain) })
 	}
 	wg.Go(func() { e.Changes, errs[1] = e.t.count(ctx, e.start.Tree, tree, e.plain) })
-	e.Before, errs[2] = e.t.keep(ctx, tree, m)
+	e.Before, errs[2] = e.t.keep(ctx, tree, m, &e.start)
 	wg.Wait()
 	return errors.Join(errs[:]...)
 }

@@ -102,15 +102,19 @@ func (t *Tree) take(ctx context.Context, start *Snapshot) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	return t.keep(ctx, tree, m)
+	return t.keep(ctx, tree, m, start)
 }
 
 // keep makes a snapshot of a tree, unless the last one says the same.
-func (t *Tree) keep(ctx context.Context, tree string, m meta) (Snapshot, error) {
-	if t.last != nil && t.last.Tree == tree && t.last.meta.equal(m) {
+func (t *Tree) keep(ctx context.Context, tree string, m meta, start *Snapshot) (Snapshot, error) {
+	why := ""
+	if start != nil && (tree != start.Tree || !start.meta.equal(m)) {
+		why = start.For // it is found by that, so it has to be one of its own
+	}
+	if why == "" && t.last != nil && t.last.Tree == tree && t.last.meta.equal(m) {
 		return *t.last, nil
 	}
-	return t.write(ctx, tree, m)
+	return t.write(ctx, tree, m, why)
 }
 
 // tree makes the tree of the workspace as it is.
@@ -160,8 +164,8 @@ func (t *Tree) tree(ctx context.Context, start *Snapshot) (string, meta, error) 
 	return t.now, m, nil
 }
 
-// write makes the commit of a snapshot and its ref.
-func (t *Tree) write(ctx context.Context, tree string, m meta) (Snapshot, error) {
+// write makes the commit of a snapshot and its ref. why is what it is found by, if anything.
+func (t *Tree) write(ctx context.Context, tree string, m meta, why string) (Snapshot, error) {
 	kept, err := t.own.keep(t.trees, m.Own)
 	if err != nil {
 		return Snapshot{}, err
@@ -171,8 +175,11 @@ func (t *Tree) write(ctx context.Context, tree string, m meta) (Snapshot, error)
 		parents = []string{m.Head, kept}
 	}
 	s := Snapshot{N: t.next, Ref: refOf(t.run, strconv.Itoa(t.next)), Tree: tree, Head: m.Head, Branch: m.Branch, meta: m}
-	message := fmt.Sprintf("foundry snapshot %d of %s\n\n%s\n", s.N, t.run, m.encode())
-	if s.Commit, err = t.shadow.store.commit(tree, message, parents...); err != nil {
+	title := fmt.Sprintf("foundry snapshot %d of %s", s.N, t.run)
+	if why != "" {
+		title += ", " + why
+	}
+	if s.Commit, err = t.shadow.store.commit(tree, fmt.Sprintf("%s\n\n%s\n", title, m.encode()), parents...); err != nil {
 		return Snapshot{}, err
 	}
 	if err := t.repo.git.write(ctx, "update-ref", "--no-deref", "-m", "foundry: snapshot", s.Ref, s.Commit, strings.Repeat("0", len(s.Commit))); err != nil {
@@ -181,6 +188,29 @@ func (t *Tree) write(ctx context.Context, tree string, m meta) (Snapshot, error)
 	t.next++
 	t.last = &s
 	return s, nil
+}
+
+// CutOff finds the workspace as it was before an Enforce that was cut off: the first snapshot that it
+// took, by the For of the snapshot that it compared with. ok is false when it had not begun, or changed nothing.
+func (t *Tree) CutOff(ctx context.Context, why string) (s Snapshot, ok bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out, err := t.repo.git.read(ctx, "for-each-ref", "--format=%(refname) %(contents:subject)", refOf(t.run, ""))
+	if err != nil {
+		return s, false, fmt.Errorf("look for a boundary that was cut off: %w", err)
+	}
+	first := 0
+	for _, line := range strings.Split(string(out), "\n") {
+		ref, title, _ := strings.Cut(line, " ")
+		if n, err := strconv.Atoi(path.Base(ref)); err == nil && strings.HasSuffix(title, ", "+why) && (first == 0 || n < first) {
+			first = n
+		}
+	}
+	if first == 0 {
+		return s, false, nil
+	}
+	s, err = t.reload(ctx, strconv.Itoa(first))
+	return s, err == nil, err
 }
 
 // refOf is a ref of a run.

@@ -77,7 +77,9 @@ type Snapshot struct {
 	Tree   string // every file that is not ignored, with its literal bytes
 	Head   string // the commit that HEAD was at; empty before a first commit
 	Branch string // the branch that HEAD was on, as refs/heads/…; empty when detached
-	meta   meta
+	// For names what compares with this snapshot: the snapshots that it takes are found by it again (see CutOff).
+	For  string
+	meta meta
 }
 
 // ChangeKind says how a path differs.
