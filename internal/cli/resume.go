@@ -73,11 +73,25 @@ func (s *session) resume(c *cli.Context) error {
 	}
 	defer rec.Close()
 	if drive.Unsettled(rec.Events()) {
-		return s.settleLate(pl, rec, outputForm(c))
+		info := started(rec.Events())
+		kept, err := s.kept(pl, rec.ID(), rec.Events())
+		if err != nil {
+			return err
+		}
+		return s.settleLate(driving{pl: pl, rec: rec, graph: kept.newest, info: info, format: outputForm(c)}, runner.View{Status: runner.RunAccepted, Info: info})
 	}
 	again, err := s.replay(pl, rec)
 	if err != nil {
 		return err
+	}
+	judged := slices.ContainsFunc(again.missing, func(e runner.Event) bool { return e.Kind == runner.RunEnded })
+	if judged && again.state.View().Status != runner.RunFailed {
+		// All was done but to write the verdict down. One that could not be carried out goes on.
+		if err := drive.Note(again.graph, rec, again.state, again.missing, time.Now); err != nil {
+			return s.broken(*again, err)
+		}
+		again.format = outputForm(c)
+		return s.settleLate(*again, again.state.View())
 	}
 	grants, err := s.grants(c, again)
 	if err != nil {
@@ -129,21 +143,15 @@ func (d *driving) from(name string) (string, error) {
 }
 
 // settleLate does what follows from the verdict of a run whose process ended between the two.
-func (s *session) settleLate(pl *place, rec *journal.Record, form string) error {
-	info := started(rec.Events())
-	kept, err := s.kept(pl, rec.ID(), rec.Events())
-	if err != nil {
-		return err
-	}
-	g := kept.newest
-	rec.Hide(s.mask(g))
-	d := driving{pl: pl, rec: rec, graph: g, info: info, format: form}
-	view := s.newShow(form, g)
+func (s *session) settleLate(d driving, v runner.View) error {
+	rec := d.rec
+	rec.Hide(s.mask(d.graph))
+	view := s.newShow(d.format, d.graph)
 	for _, e := range rec.Events() {
 		view.plain.Trace().Add(&e)
 	}
 	record := appendTo(rec)
-	sc := drive.Scene{Graph: g, Repo: pl.repo, Record: rec, Append: func(events ...runner.Event) error {
+	sc := drive.Scene{Graph: d.graph, Repo: d.pl.repo, Record: rec, Append: func(events ...runner.Event) error {
 		if err := record(events...); err != nil {
 			return err
 		}
@@ -152,7 +160,7 @@ func (s *session) settleLate(pl *place, rec *journal.Record, form string) error 
 		}
 		return nil
 	}}
-	if _, err := drive.Settle(context.WithoutCancel(s.ctx), sc, runner.View{Status: runner.RunAccepted, Info: info}); err != nil {
+	if _, err := drive.Settle(context.WithoutCancel(s.ctx), sc, v); err != nil {
 		return s.broken(d, err)
 	}
 	return s.conclude(d, view)
@@ -215,7 +223,7 @@ func (s *session) derive(pl *place, rec *journal.Record) (*driving, runner.Outli
 	events := rec.Events()
 	info := started(events)
 	if info == nil {
-		return nil, none, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID()))
+		return nil, none, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID())).hintf("`foundry up` starts a run")
 	}
 	pl, err := pl.at(s.ctx, info)
 	if err != nil {
