@@ -98,10 +98,13 @@ func (r *Record) create(name string) (rel string, f *os.File, err error) {
 	}
 }
 
+// temporary begins the names of files that are not whole yet.
+const temporary = ".tmp-"
+
 // replace puts data at path in one step: a reader sees the old file or the whole new one, also after a crash.
 func replace(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".tmp-*") // mode 0600
+	f, err := os.CreateTemp(dir, temporary+"*") // mode 0600
 	if err != nil {
 		return err
 	}

@@ -144,6 +144,7 @@ func openLog(dir, id string, lock *flock.Flock) (*Record, error) {
 	if err != nil {
 		return nil, errors.Join(damaged(dir, err), file.Close())
 	}
+	sweepTemporary(dir)
 	if good < len(data) {
 		if err := file.Truncate(int64(good)); err != nil {
 			return nil, errors.Join(fmt.Errorf("cut the torn last line of %s: %w", id, err), file.Close())
@@ -157,6 +158,19 @@ func openLog(dir, id string, lock *flock.Flock) (*Record, error) {
 		data = append(data, '\n')
 	}
 	return newRecord(dir, id, lock, file, data, events)
+}
+
+// sweepTemporary removes what replace left in a record when its process was killed: nothing names it.
+func sweepTemporary(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "sessions" {
+			return fs.SkipDir // the agents' own
+		}
+		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), temporary) {
+			_ = os.Remove(path) // it is in nobody's way
+		}
+		return nil
+	})
 }
 
 // Read is the log of a run as far as it is written, without its lock and without changing anything; a torn
