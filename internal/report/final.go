@@ -194,7 +194,7 @@ func (p *Phase) time(f Facts) string {
 	for _, v := range p.Visits {
 		switch {
 		case !v.Ended.IsZero():
-			sum += v.Ended.Sub(v.Started)
+			sum += max(v.Ended.Sub(v.Started), 0) // the clock may have been set back
 		case f.Now.After(v.Started):
 			sum += f.Now.Sub(v.Started)
 		}
