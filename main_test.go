@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +11,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"foundry": main, "run-hook": runHook})
+	programs := map[string]func(){"foundry": main, "run-hook": runHook}
+	maps.Copy(programs, watchPrograms())
+	testscript.Main(m, programs)
 }
 
 // TestScripts runs what a user can type. Each script has a home of its own with a git identity, and sees
