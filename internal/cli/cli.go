@@ -71,6 +71,7 @@ type session struct {
 // verb is one command with what its help shows beside the flags.
 type verb struct {
 	*cli.Command
+	reach    reach
 	examples []example
 	exits    []Exit                             // the exits besides Done and Usage that it can end with
 	operands func(*session) []candidate         // what may stand as the first argument, for completion
@@ -101,7 +102,12 @@ func (s *session) run(args []string) error {
 		Name: "foundry", HideHelp: true, HideVersion: true,
 		DisableSliceFlagSeparator: true, // a comma belongs to the value
 		Flags:                     globals, Writer: s.out, ErrWriter: s.err, Reader: s.in,
-		Before:         s.begin,
+		Before: func(c *cli.Context) error {
+			if err := s.begin(c); err != nil || line.verb.reach != steers {
+				return err
+			}
+			return s.outsideRuns(line.verb.Name)
+		},
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   flagError,
 	}

@@ -43,7 +43,7 @@ The repository is left for you to look around in.`,
 }
 
 func (s *session) demo(c *cli.Context) error {
-	if err := errors.Join(atMost(c, 0), s.outsideRuns("demo"), oneOf("--output", c.String("output"), []string{"auto", "plain", "json"})); err != nil {
+	if err := errors.Join(atMost(c, 0), oneOf("--output", c.String("output"), []string{"auto", "plain", "json"})); err != nil {
 		return err
 	}
 	for _, program := range []string{"git", "go"} {

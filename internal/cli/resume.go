@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -60,7 +59,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 }
 
 func (s *session) resume(c *cli.Context) error {
-	if err := errors.Join(s.outsideRuns("resume"), atMost(c, 1)); err != nil {
+	if err := atMost(c, 1); err != nil {
 		return err
 	}
 	pl, err := s.openPlace()
@@ -347,7 +346,7 @@ workspace was edited since, what judged the old tree runs again and the question
 }
 
 func (s *session) answer(c *cli.Context, word string) error {
-	if err := errors.Join(s.outsideRuns(word), atMost(c, 2)); err != nil {
+	if err := atMost(c, 2); err != nil {
 		return err
 	}
 	d, err := s.reopen(c.Args().First())

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
@@ -51,7 +50,7 @@ type rewound struct {
 }
 
 func (s *session) rewind(c *cli.Context) error {
-	if err := errors.Join(s.outsideRuns("rewind"), atMost(c, 1)); err != nil {
+	if err := atMost(c, 1); err != nil {
 		return err
 	}
 	phase, visit, err := report.PhaseArg(c.String("to"))

@@ -76,9 +76,6 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 }
 
 func (s *session) up(c *cli.Context) error {
-	if err := s.outsideRuns("up"); err != nil {
-		return err
-	}
 	if err := oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}); err != nil {
 		return err
 	}

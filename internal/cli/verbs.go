@@ -5,43 +5,54 @@ import "foundry/internal/process"
 // verbMaker makes a command. Its name stands beside it, so that a start of the program makes only the command
 // that was asked for.
 type verbMaker struct {
-	name string
-	make func(*session) verb
+	name  string
+	make  func(*session) verb
+	reach reach
 }
+
+// reach is what a command may do to a repository and its runs. The zero value is invalid.
+type reach uint8
+
+const (
+	reads       reach = iota + 1 // it only reads, and executes nothing of the repository
+	writesFiles                  // it writes the pipeline file, and executes nothing of the repository
+	steers                       // it starts, continues, ends or lands runs, and is refused from inside one
+	runsItsOwn                   // it is about no run of the repository
+)
 
 // verbMakers lists the commands in the order of the help. A command is one file that returns a verb, and one
 // line here.
 func verbMakers() []verbMaker {
 	return []verbMaker{
-		{"init", initVerb},
-		{"up", upVerb},
-		{"lint", lintVerb},
-		{"fmt", fmtVerb},
-		{"test", testVerb},
-		{"graph", graphVerb},
-		{"ls", lsVerb},
-		{"explain", explainVerb},
-		{"eject", ejectVerb},
-		{"runs", runsVerb},
-		{"show", showVerb},
-		{"logs", logsVerb},
-		{"diff", diffVerb},
-		{"approve", approveVerb},
-		{"reject", rejectVerb},
-		{"resume", resumeVerb},
-		{"rewind", rewindVerb},
-		{"kill", killVerb},
-		{"merge", mergeVerb},
-		{"discard", discardVerb},
-		{"sweep", sweepVerb},
-		{"doctor", doctorVerb},
-		{"schema", schemaVerb},
-		{"lsp", lspVerb},
-		{"demo", demoVerb},
-		{"completion", completionVerb},
-		{"version", versionVerb},
-		{completeName, completeVerb},
-		{process.GuardVerb, guardVerb},
+		{"init", initVerb, writesFiles},
+		{"up", upVerb, steers},
+		{"lint", lintVerb, reads},
+		{"fmt", fmtVerb, writesFiles},
+		{"test", testVerb, reads},
+		{"graph", graphVerb, reads},
+		{"ls", lsVerb, reads},
+		{"explain", explainVerb, reads},
+		{"eject", ejectVerb, writesFiles},
+		{"runs", runsVerb, reads},
+		{"show", showVerb, reads},
+		{"logs", logsVerb, reads},
+		{"diff", diffVerb, reads},
+		{"approve", approveVerb, steers},
+		{"reject", rejectVerb, steers},
+		{"resume", resumeVerb, steers},
+		{"rewind", rewindVerb, steers},
+		{"kill", killVerb, steers},
+		{"merge", mergeVerb, steers},
+		{"discard", discardVerb, steers},
+		{"sweep", sweepVerb, steers},
+		{"doctor", doctorVerb, reads},
+		{"schema", schemaVerb, reads},
+		{"lsp", lspVerb, reads},
+		{"demo", demoVerb, steers},
+		{"completion", completionVerb, reads},
+		{"version", versionVerb, reads},
+		{completeName, completeVerb, reads},
+		{process.GuardVerb, guardVerb, runsItsOwn},
 	}
 }
 
@@ -68,6 +79,7 @@ func (s *session) findVerb(name string) (*verb, error) {
 	for _, m := range verbMakers() {
 		if m.name == name {
 			v := m.make(s)
+			v.reach = m.reach
 			return &v, nil
 		}
 	}

@@ -224,7 +224,11 @@ func (r *Repo) Branches(ctx context.Context) ([]string, error) {
 // Dirty returns the paths of the checkout that differ from HEAD or are untracked and not ignored, sorted.
 // Foundry's own paths are not among them.
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
-	st, err := r.git.status(ctx, "all")
+	quiet, err := r.withoutFilters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := r.git.status(ctx, "all", append(quiet, "-c", "core.fsmonitor=false")...)
 	if err != nil {
 		return nil, err
 	}
@@ -239,15 +243,41 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	return slices.Compact(paths), nil
 }
 
+// withoutFilters are the settings under which git starts none of the content filters that are configured: they are
+// programs of the repository's, and a look at it executes nothing of it. A file with a filter is then compared as it
+// is, and may look changed when it was only touched.
+func (r *Repo) withoutFilters(ctx context.Context) ([]string, error) {
+	a, err := r.git.do(ctx, call{args: []string{"config", "-z", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`}, ok: 1})
+	if err != nil {
+		return nil, fmt.Errorf("read which filters are configured: %w", err)
+	}
+	var out []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(a.out), "\x00"), "\x00") {
+		switch {
+		case name == "":
+		case strings.HasSuffix(name, ".required"):
+			out = append(out, "-c", name+"=false")
+		default:
+			out = append(out, "-c", name+"=")
+		}
+	}
+	return out, nil
+}
+
 // status is one entry of git status: x is the index against HEAD, y the file against the index.
 type status struct {
 	path string
 	x, y byte
 }
 
-// status reads the state of a checkout. untracked is all or no.
-func (g git) status(ctx context.Context, untracked string) ([]status, error) {
-	out, err := g.read(ctx, "-c", "core.fileMode=true", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none", "--untracked-files="+untracked)
+// status reads the state of a checkout. untracked is all or no. With settings of its own it executes nothing that the
+// repository configures, and does not look into submodules.
+func (g git) status(ctx context.Context, untracked string, settings ...string) ([]status, error) {
+	submodules := "--ignore-submodules=none"
+	if len(settings) > 0 {
+		submodules = "--ignore-submodules=dirty" // git would start itself in them, without the settings
+	}
+	out, err := g.read(ctx, append(append([]string{"-c", "core.fileMode=true"}, settings...), "status", "--porcelain=v1", "-z", "--no-renames", submodules, "--untracked-files="+untracked)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the status of %s: %w", g.workTree, err)
 	}
