@@ -45,6 +45,7 @@ func isolate(env *testscript.Env) error {
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir))
 	env.Setenv("TERM", "dumb")
+	env.Setenv("STORM", os.Getenv("STORM")) // how many files watch_storm.txtar switches between
 	top, err := os.Getwd()
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ type show struct {
 	s      *session
 	format string // plain or json
 	plain  *report.Plain
+	watch  *watching // whose stream it is in; may be nil
+	id     string    // of the run
 	mu     sync.Mutex
 }
 
@@ -45,6 +47,10 @@ func (s *session) style() report.Style {
 func (v *show) event(e runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.format == "json" && v.watch != nil {
+		v.watch.event(v.id, e)
+		return
+	}
 	if v.format == "json" {
 		line, err := report.JSON(e)
 		if err == nil {
@@ -53,6 +59,9 @@ func (v *show) event(e runner.Event) {
 		return
 	}
 	text := v.plain.Event(e)
+	if v.watch != nil && (e.Kind == runner.RunStarted || e.Kind == runner.PhaseNotRun) {
+		return // each run of a watch would say the same
+	}
 	if !v.s.quiet && text != "" {
 		fmt.Fprint(v.s.out, text)
 	}
@@ -74,6 +83,8 @@ type driving struct {
 	make    bool           // the workspace is still to be made
 	format  string         // plain or json
 	input   bool           // a person is at the terminal
+	ctx     context.Context
+	watch   *watching // which the run belongs to; may be nil
 }
 
 // drive drives a run to its rest, settles it, and says how it ended.
@@ -82,7 +93,11 @@ func (s *session) drive(d driving) error {
 	if edited != nil {
 		d.graph = edited
 	}
+	if d.ctx == nil {
+		d.ctx = s.ctx
+	}
 	view := s.newShow(d.format, d.graph)
+	view.watch, view.id = d.watch, d.rec.ID()
 	for _, e := range d.rec.Events() {
 		view.plain.Trace().Add(&e)
 	}
@@ -108,11 +123,11 @@ func (s *session) drive(d driving) error {
 		c.Ask = s.askPerson
 	}
 	if !d.make {
-		if c.Tree, err = drive.Reopen(s.ctx, d.graph, d.pl.repo, *d.info); err != nil {
+		if c.Tree, err = drive.Reopen(d.ctx, d.graph, d.pl.repo, *d.info); err != nil {
 			return failure(err)
 		}
 	}
-	ending, err := drive.Run(s.ctx, c, d.state, d.missing, d.first...)
+	ending, err := drive.Run(d.ctx, c, d.state, d.missing, d.first...)
 	if err != nil {
 		return s.broken(d, err)
 	}
@@ -189,14 +204,20 @@ func (s *session) broken(d driving, err error) error {
 func (s *session) conclude(d driving, view *show) error {
 	trace := report.TraceOf(d.rec.ID(), d.rec.Events())
 	facts := report.Facts{Graph: d.graph, Records: s.display(d.rec.Dir()), Now: time.Now(), Verbose: s.verbose, Changed: s.diffStat(d.pl, d.rec.Events())}
-	if d.format != "json" {
+	switch {
+	case d.format == "json":
+	case d.watch != nil:
+		if err := s.print(trace.Brief(s.style()) + "\n"); err != nil {
+			return err
+		}
+	default:
 		if err := s.print("\n" + trace.Final(s.style(), facts)); err != nil {
 			return err
 		}
 	}
 	outline := runner.OutlineOf(d.rec.ID(), d.rec.Events())
 	exit := exitOf(outline)
-	if exit != Done {
+	if exit != Done && d.watch == nil {
 		fmt.Fprintln(s.err, "foundry: "+trace.LastLine(facts))
 	}
 	return reported(exit)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ from -r, from --request-file, or from standard input with "-".
 
 Without a terminal, or with --no-input, nothing asks: an ask phase parks the run (exit 4) until
 "foundry approve" or "foundry reject".`,
-			Flags: []cli.Flag{
+			Flags: append(watchFlags(),
 				&cli.StringFlag{Name: "request", Aliases: []string{"r"}, Usage: "what is to be done (`TEXT`)"},
 				&cli.StringFlag{Name: "request-file", Usage: "read the request from `FILE`; - is standard input"},
 				&cli.StringSliceFlag{Name: "set", Usage: "give a parameter a value (`NAME=VALUE`); may be repeated"},
@@ -54,8 +55,9 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "phases at a time; `N` above 1 is not built yet", Value: 1},
 				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
+				&cli.BoolFlag{Name: "watch", Usage: "run the checks on every change, as foundry watch does"},
 				&cli.StringFlag{Name: "run-id", Hidden: true, Usage: "`ID` of the run to make, from the process that detached it"},
-			},
+			),
 			Action: s.up,
 		},
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
@@ -78,6 +80,19 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 func (s *session) up(c *cli.Context) error {
 	if err := oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}); err != nil {
 		return err
+	}
+	if c.Bool("watch") {
+		for _, other := range []string{"dry-run", "detach", "from", "until", "agents", "base", "merge", "no-isolation"} {
+			if c.IsSet(other) {
+				return badUsage("--watch and --%s exclude each other", other).hintf("`foundry watch --help` says what a watch does")
+			}
+		}
+		return s.watch(c)
+	}
+	for _, f := range watchFlags() {
+		if name := f.Names()[0]; c.IsSet(name) {
+			return badUsage("--%s goes with --watch", name)
+		}
 	}
 	if c.Bool("json") && !c.Bool("dry-run") {
 		return badUsage("--json goes with --dry-run").hintf("--output json prints the events of a run")
@@ -148,6 +163,8 @@ type launching struct {
 	id    string
 	form  string
 	input bool
+	ctx   context.Context // stops this run; nil: only what stops the program
+	watch *watching       // which it belongs to; may be nil
 }
 
 // launch makes the record and drives the run.
@@ -174,7 +191,7 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 		return failure(err)
 	}
 	return s.drive(driving{pl: pl, rec: rec, graph: g, info: info, state: runner.New(g), first: []runner.Event{{Kind: runner.RunStarted, Run: info}},
-		make: true, format: l.form, input: l.input})
+		make: true, format: l.form, input: l.input, ctx: l.ctx, watch: l.watch})
 }
 
 // interactive says whether questions may be put to whoever started the program.

@@ -26,6 +26,7 @@ func verbMakers() []verbMaker {
 	return []verbMaker{
 		{"init", initVerb, writesFiles},
 		{"up", upVerb, steers},
+		{"watch", watchVerb, steers},
 		{"lint", lintVerb, reads},
 		{"fmt", fmtVerb, writesFiles},
 		{"test", testVerb, reads},

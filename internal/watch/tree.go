@@ -287,10 +287,13 @@ type difference struct {
 	t     *tree
 	now   time.Time
 	found map[string]File
+	again map[string]bool // what seemed to be in the middle of a save at the comparison before
 }
 
 func (t *tree) difference() *difference {
-	return &difference{t: t, now: time.Now(), found: map[string]File{}}
+	d := &difference{t: t, now: time.Now(), found: map[string]File{}, again: t.moved}
+	t.moved = map[string]bool{}
+	return d
 }
 
 // files are those that changed and are not ignored.
@@ -398,8 +401,7 @@ func (d *difference) tell(rel string, was, is *file) {
 // saving says that a file that is empty, or not there, may be in the middle of being saved: there, which is itself or
 // its directory, was written just now. That is said once; at the next look the file counts as it is.
 func (d *difference) saving(rel, there string) bool {
-	if d.t.moved[rel] {
-		delete(d.t.moved, rel)
+	if d.again[rel] {
 		return false
 	}
 	info, err := os.Lstat(d.t.abs(there))

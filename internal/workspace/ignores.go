@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -81,7 +83,9 @@ func (i *Ignores) ask(paths []string) ([]bool, error) {
 			return nil, err
 		}
 	}
+	asked := make(chan struct{})
 	go func(in *bufio.Writer) { // git answers while it is asked
+		defer close(asked)
 		for _, p := range paths {
 			in.WriteString(p)
 			in.WriteByte(0)
@@ -103,6 +107,7 @@ func (i *Ignores) ask(paths []string) ([]bool, error) {
 		}
 		out = append(out, fields[2] != "" && !strings.HasPrefix(fields[2], "!") && !i.tracked[p])
 	}
+	<-asked // the writer is free for the next question only when this one's has returned
 	return out, nil
 }
 
@@ -135,6 +140,19 @@ func (i *Ignores) end() {
 		i.proc.Wait()
 		i.proc = nil
 	}
+}
+
+// Busy names what goes on in the repository that leaves its tree half changed, such as a merge; "" when nothing does.
+func (r *Repo) Busy() string {
+	for _, m := range []struct{ file, what string }{
+		{"index.lock", "git is at work (index.lock)"}, {"MERGE_HEAD", "a merge is going on"}, {"rebase-merge", "a rebase is going on"},
+		{"rebase-apply", "a rebase is going on"}, {"CHERRY_PICK_HEAD", "a cherry-pick is going on"}, {"REVERT_HEAD", "a revert is going on"},
+	} {
+		if _, err := os.Lstat(filepath.Join(r.gitDir, m.file)); err == nil {
+			return m.what
+		}
+	}
+	return ""
 }
 
 // Governs says whether a path is a file of ignore rules.
