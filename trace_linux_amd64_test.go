@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -126,9 +127,8 @@ func (w *watcher) run(cmd *exec.Cmd) error {
 	w.threads[w.main] = &thread{tgid: w.main, effect: -1}
 	w.goOn(w.main, 0)
 	for {
-		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
+		tid, err := w.next(&ws)
 		switch {
-		case errors.Is(err, unix.EINTR):
 		case err != nil: // nothing is left to be watched
 			return fmt.Errorf("%s: %w", cmd.Args[1], err)
 		case ws.Stopped():
@@ -144,11 +144,39 @@ func (w *watcher) run(cmd *exec.Cmd) error {
 	}
 }
 
+// next waits for something that is watched to stop or to end. This thread may have children that others have started
+// on it and wait for: those are left to them.
+func (w *watcher) next(ws *unix.WaitStatus) (int, error) {
+	for {
+		var info struct {
+			_   [4]int32
+			pid int32
+			_   [107]byte
+		}
+		err := unix.Waitid(unix.P_ALL, 0, (*unix.Siginfo)(unsafe.Pointer(&info)), unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL|unix.WNOTHREAD, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, err
+		}
+		tid := int(info.pid)
+		if w.threads[tid] == nil && statusOf(tid, "TracerPid") != unix.Gettid() {
+			time.Sleep(time.Millisecond) // until its own waiter has it
+			continue
+		}
+		tid, err = unix.Wait4(tid, ws, unix.WALL|unix.WNOTHREAD, nil)
+		if err == nil {
+			return tid, nil
+		}
+	}
+}
+
 // stopped looks why a thread stopped and lets it go on.
 func (w *watcher) stopped(tid int, ws unix.WaitStatus) {
 	t := w.threads[tid]
 	if t == nil { // the first stop of a thread or a process that one of ours has started
-		t = &thread{tgid: tgidOf(tid), effect: -1}
+		t = &thread{tgid: statusOf(tid, "Tgid"), effect: -1}
 		if leader := w.threads[t.tgid]; leader != nil {
 			t.who = leader.who
 		}
@@ -434,12 +462,13 @@ func eventKind(tid int, c callInfo) string {
 	return "?"
 }
 
-func tgidOf(tid int) int {
+// statusOf is a number in the status of a thread, 0 when there is none.
+func statusOf(tid int, name string) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	_, rest, _ := strings.Cut(string(status), "\nTgid:\t")
-	tgid := tid
-	fmt.Sscanf(rest, "%d", &tgid)
-	return tgid
+	_, rest, _ := strings.Cut(string(status), "\n"+name+":\t")
+	n := 0
+	fmt.Sscanf(rest, "%d", &n)
+	return n
 }
 
 func cmdline(tid int) []string {
