@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +41,8 @@ func (r *Repo) unmark(run string) error {
 }
 
 // unfinished takes back what a landing of the run that was cut off has left in the checkout that has the base, or
-// returns the landing when it was made. The notes name locks of git that it may have left too: nobody but a person can know that they are nobody's.
+// returns the landing when it was made. The notes name locks of git that it may have left too: nobody but a person can
+// know that they are nobody's.
 func (r *Repo) unfinished(ctx context.Context, run string) (landed *landing, notes []string, err error) {
 	text, err := os.ReadFile(r.landingPath(run))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +116,10 @@ func (m *merging) ours(ctx context.Context, c Change, entries map[string]entry) 
 	full := filepath.Join(m.target.workTree, c.Path)
 	var data []byte
 	switch kind, _ := kindAt(m.target.workTree, c.Path); kind {
-	case "none", "beyond", "dir":
-		return true, nil // git takes the old file away before it writes the new one; a directory of its own is empty
+	case "none", "beyond":
+		return true, nil // git takes the old file away before it writes the new one
+	case "dir":
+		return m.onlyIncoming(c.Path)
 	case "file":
 		if old && m.r.sameBytes(full, c.oldBlob) {
 			return true, nil
@@ -155,6 +159,20 @@ func (r *Repo) LeftLocks(ctx context.Context, base string) []string {
 		return nil // it only looks for what to say
 	}
 	return m.leftLocks()
+}
+
+// onlyIncoming reports whether a directory holds nothing but files that come in.
+func (m *merging) onlyIncoming(dir string) (bool, error) {
+	only := true
+	err := filepath.WalkDir(filepath.Join(m.target.workTree, dir), func(full string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(m.target.workTree, full)
+		only = only && slices.ContainsFunc(m.incoming, func(c Change) bool { return c.Kind == Created && c.Path == filepath.ToSlash(rel) })
+		return err
+	})
+	return only, err
 }
 
 // leftLocks names the locks of git where a landing works.
