@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -351,6 +352,12 @@ func (w *world) try(p point, want fate) (kills int, fault string) {
 	return 1 + kills, fault
 }
 
+func crashWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorld(t, t.TempDir(), map[string]string{"foundry.yaml": crashPipeline, "agent.sh": crashAgent, "step.sh": crashStep, ".gitignore": ".env\n",
+		".env": "SECRET=1\n", "README": "r\n", "keep.txt": "k\n", "src/old.txt": "old\n"})
+}
+
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -363,8 +370,7 @@ func TestCrashes(t *testing.T) {
 	var points []point
 	var wg sync.WaitGroup
 	for n := range worlds {
-		worlds[n] = newWorld(t, t.TempDir(), map[string]string{"foundry.yaml": crashPipeline, "agent.sh": crashAgent, "step.sh": crashStep, ".gitignore": ".env\n",
-			".env": "SECRET=1\n", "README": "r\n", "keep.txt": "k\n", "src/old.txt": "old\n"})
+		worlds[n] = crashWorld(t)
 		wg.Go(func() {
 			for index := range given {
 				f, found := worlds[n].rehearse(index)
@@ -407,6 +413,55 @@ func TestCrashes(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("tried %d of %d points with %d kills in %v", tried.Load(), all, kills.Load(), time.Since(began).Round(time.Second))
+}
+
+// TestSweepAfterACrash sweeps instead of going on: the run is closed, nothing of it still runs, and nothing is lost or
+// touched.
+func TestSweepAfterACrash(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at   moment
+		work string // in src/a.txt by then
+	}{
+		{moment{"foundry append phase.started", 1, false}, ""},
+		{moment{"git commit rename to .git/refs/heads/foundry/RUN", 1, false}, "two"},
+		{moment{"foundry write .foundry-worktrees/RUN/README", 1, false}, "one"},
+		{moment{"foundry append turn.ended", 3, true}, "three"},
+	} {
+		t.Run(c.at.what, func(t *testing.T) {
+			t.Parallel()
+			w := crashWorld(t)
+			if got, out := w.watched(&c.at, true, plays[0].steps[0]); got.exit >= 0 {
+				t.Fatalf("it was not killed: exit %d\n%s", got.exit, out)
+			}
+			before := w.fate()
+			code, out := w.foundry(nil, "sweep")
+			if code != 0 || w.standing().Status != "failed" || !strings.Contains(out, w.standing().ID) {
+				t.Errorf("sweep: exit %d, the run is %s\n%s", code, w.standing().Status, out)
+			}
+			after := w.fate()
+			for _, f := range []fate{before, after} { // what was cut off may be put back in the run's own worktree
+				maps.DeleteFunc(f.Files, func(path, _ string) bool { return strings.HasPrefix(path, ".foundry-worktrees/") })
+			}
+			if diff := cmp.Diff(before.Files, after.Files); diff != "" || !slices.Equal(before.Base, after.Base) || before.Branches != after.Branches {
+				t.Errorf("the repository was changed: %s", diff)
+			}
+			for _, tree := range before.Kept {
+				if !slices.Contains(after.Kept, tree) {
+					t.Errorf("%s is not kept any more", tree)
+				}
+			}
+			if c.work != "" {
+				w.git(append([]string{"grep", "-q", c.work}, strings.Fields(w.git("for-each-ref", "--format=%(objectname)", "refs/foundry"))...)...)
+			}
+			if left := w.processes(); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			if code, out := w.foundry(nil, "sweep", "--prune"); code != 0 || w.fate().Branches != after.Branches {
+				t.Errorf("sweep --prune: exit %d\n%s", code, out)
+			}
+		})
+	}
 }
 
 // insides are the points at which an agent or a command ends foundry itself.
