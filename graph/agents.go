@@ -34,27 +34,20 @@ type agentDef struct {
 // builtinPrefix marks a name of what ships, whatever shadows it.
 const builtinPrefix = "builtin/"
 
-// The harnesses: those that are built, and those that are known.
-var (
-	builtHarnesses = []string{"acp", "claude", "claude-acp", "codex-acp", "command", "droid", "gemini", "opencode", "qwen", "script"}
-	laterHarnesses = []string{"codex"}
-)
+// harnesses are those that there are.
+var harnesses = []string{"acp", "claude", "claude-acp", "codex", "codex-acp", "command", "droid", "gemini", "opencode", "qwen", "script"}
 
-// checkHarness reports a harness that does not exist, or not yet.
+// checkHarness reports a harness that does not exist.
 func checkHarness(list *diag.List, h schema.Text) {
-	switch {
-	case !h.Set || slices.Contains(builtHarnesses, h.Value):
-	case slices.Contains(laterHarnesses, h.Value):
-		list.Report(diag.NotBuilt, h.Span(), "harness %q is not built yet", h.Value).Hintf("use command or script")
-	default:
-		known := slices.Sorted(slices.Values(slices.Concat(builtHarnesses, laterHarnesses)))
-		d := list.Report(diag.UnknownHarness, h.Span(), "there is no harness %q", h.Value)
-		if near := diag.Suggest(h.Value, known); near != "" {
-			d.Hintf("did you mean %q?", near)
-		} else {
-			d.Hintf("use one of %s", strings.Join(builtHarnesses, ", "))
-		}
+	if !h.Set || slices.Contains(harnesses, h.Value) {
+		return
 	}
+	d := list.Report(diag.UnknownHarness, h.Span(), "there is no harness %q", h.Value)
+	if near := diag.Suggest(h.Value, harnesses); near != "" {
+		d.Hintf("did you mean %q?", near)
+		return
+	}
+	d.Hintf("use one of %s", strings.Join(harnesses, ", "))
 }
 
 func (c *Catalogue) unknownAgent(list *diag.List, at diag.Span, name string) {

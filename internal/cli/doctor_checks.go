@@ -234,7 +234,7 @@ func (d *doctor) agent(a *graph.Agent) {
 		d.problem(check, "set project.harness and project.argv in "+d.proj.name, "no harness is set for it")
 		return
 	}
-	h, err := harness.Built(a.Harness)
+	h, err := harness.Named(a.Harness)
 	if err == nil {
 		err = h.Preflight(harness.Config{Agent: a.Name, Argv: a.Argv, Script: make([]harness.ScriptTurn, len(a.Script)), Model: a.Model, Dir: d.proj.root})
 	}

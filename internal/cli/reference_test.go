@@ -265,9 +265,6 @@ func harnessTable() string {
 		if h.Program != "" {
 			row[2], row[3] = code(h.Program), code(h.Install)
 		}
-		if !h.Built {
-			row[1] += " (not built)"
-		}
 		lines = append(lines, row)
 	}
 	return rows("| harness | drives | program | installed by |", lines)
@@ -279,14 +276,12 @@ func harnessLimits() string {
 	var lines [][]string
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, h := range harness.Table() {
-		if h.Built {
-			lines = append(lines, []string{code(h.Name), yes[h.Remembers], yes[h.Resumes], yes[h.Permits], yes[!h.Silent], yes[h.ReportsCost], yes[h.Effort], yes[h.KeepsTools]})
-		}
+		lines = append(lines, []string{code(h.Name), yes[h.Remembers], yes[h.Resumes], yes[h.Permits], yes[!h.Silent], yes[h.ReportsCost], yes[h.Effort], yes[h.KeepsTools]})
 	}
 	out.WriteString(rows("| harness | remembers a conversation | and in a new process | asks for permission | tells tokens | tells cost | `effort` | `tools` |", lines))
 	out.WriteString("\n")
 	for _, h := range harness.Table() {
-		if h.Built && len(h.Lacks) > 0 {
+		if len(h.Lacks) > 0 {
 			fmt.Fprintf(&out, "- %s: %s.\n", code(h.Name), strings.Join(h.Lacks, "; "))
 		}
 	}
@@ -459,13 +454,13 @@ func TestHarnessesAreTheSame(t *testing.T) {
 	t.Parallel()
 	for _, h := range harness.Table() {
 		found := findingsOf("agents: {a: {harness: " + h.Name + ", argv: [x], script: [{reply: x}]}}\npipelines: {p: {phases: [{id: a, agent: a}]}}\n")
-		if strings.Contains(found, "["+string(diag.UnknownHarness)+"]") || strings.Contains(found, "["+string(diag.NotBuilt)+"]") == h.Built {
-			t.Errorf("harness %s, built %v, and the linter says:\n%s", h.Name, h.Built, found)
+		if strings.Contains(found, "["+string(diag.UnknownHarness)+"]") {
+			t.Errorf("harness %s, and the linter says:\n%s", h.Name, found)
 		}
 	}
 	found := findingsOf("agents: {a: {harness: clod}}\n")
 	for _, h := range harness.Table() {
-		if h.Built && !strings.Contains(found, h.Name) {
+		if !strings.Contains(found, h.Name) {
 			t.Errorf("the hint for an unknown harness does not name %s:\n%s", h.Name, found)
 		}
 	}

@@ -46,9 +46,7 @@ does so for every editor that uses the YAML language server. Print it again afte
 func vocabulary() schema.Vocabulary {
 	v := schema.Vocabulary{Steps: []string{graph.Commit.String(), graph.Status.String(), graph.Noop.String()}}
 	for _, h := range harness.Table() {
-		if h.Built {
-			v.Harnesses = append(v.Harnesses, h.Name)
-		}
+		v.Harnesses = append(v.Harnesses, h.Name)
 	}
 	for _, info := range gates.Table() {
 		w := schema.GateWords{Name: info.Name, Doc: info.Summary, Short: info.Short}

@@ -21,12 +21,10 @@ func (p *project) tryAgents(values []string) error {
 		if named && agent == "" {
 			return badUsage("--agent %s: there is no name before the =", value).hintf("write NAME=HARNESS, or HARNESS alone for every agent")
 		}
-		if _, err := harness.Built(kind); err != nil {
+		if _, err := harness.Named(kind); err != nil {
 			var known []string
 			for _, info := range harness.Table() {
-				if info.Built {
-					known = append(known, info.Name)
-				}
+				known = append(known, info.Name)
 			}
 			return badUsage("--agent %s: %w", value, err).hintf("the harnesses are %s", strings.Join(known, ", "))
 		}

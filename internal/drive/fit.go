@@ -28,7 +28,7 @@ func agentProblems(g *graph.Graph, root, file string) Problems {
 			continue
 		}
 		info, ok := harness.Find(agent.Harness)
-		h, err := harness.Built(agent.Harness)
+		h, err := harness.Named(agent.Harness)
 		if !ok || err != nil {
 			out = append(out, Problem{Text: fmt.Sprintf("agent %s: %v", agent.Name, err), Fix: "use harness: command with an argv that starts your agent"})
 			continue

@@ -154,7 +154,7 @@ func (d *driver) session(ctx context.Context, index int) (harness.Session, error
 		return s, nil
 	}
 	agent := &d.Graph.Agents[index]
-	h, err := harness.Built(agent.Harness)
+	h, err := harness.Named(agent.Harness)
 	if err != nil {
 		return nil, err
 	}

@@ -64,14 +64,16 @@ type Call struct {
 	Write   string // the path of a file
 	Content string
 	Shell   string
+	Beyond  bool // the command is to run outside of the agent's sandbox
 }
 
-var marker = regexp.MustCompile(`\[\[(write|bash|slow|error|truncate|hangup|say):?([^\]|]*)(?:\|([^\]]*))?\]\]`)
+var marker = regexp.MustCompile(`\[\[(write|bash|beyond|slow|error|truncate|hangup|say):?([^\]|]*)(?:\|([^\]]*))?\]\]`)
 
 // Markers answers by what the newest prompt has in it:
 //
 //	[[write:PATH|CONTENT]]  the file is written, then comes a report
 //	[[bash:COMMAND]]        the command is run, then comes a report
+//	[[beyond:COMMAND]]      the same, outside of the agent's sandbox where it has one
 //	[[slow:SECONDS]]        the report takes so long
 //	[[error:STATUS|N]]      the request is refused, with N as Retry-After where there is one
 //	[[truncate]]            a report that is cut off
@@ -121,7 +123,7 @@ func Markers(r Request) Answer {
 	if m[1] == "write" {
 		return Answer{Text: "I will write.", Call: Call{Write: m[2], Content: m[3]}}
 	}
-	return Answer{Text: "I will run it.", Call: Call{Shell: m[2]}}
+	return Answer{Text: "I will run it.", Call: Call{Shell: m[2], Beyond: m[1] == "beyond"}}
 }
 
 // tool is a tool on offer.
@@ -186,7 +188,7 @@ func (c Call) fit(offered []tool) *call {
 	if !ok {
 		return nil
 	}
-	return &call{name: t.name, args: t.running(c.Shell)}
+	return &call{name: t.name, args: t.running(c)}
 }
 
 func (t tool) writing(c Call) object {
@@ -202,7 +204,8 @@ func (t tool) writing(c Call) object {
 	return args
 }
 
-func (t tool) running(command string) object {
+func (t tool) running(c Call) object {
+	command := c.Shell
 	args := object{}
 	for key, schema := range t.props {
 		s, _ := schema.(object)
@@ -214,6 +217,10 @@ func (t tool) running(command string) object {
 			}
 		case "description":
 			args[key] = "run a command"
+		case "sandbox_permissions":
+			if c.Beyond {
+				args[key], args["justification"] = "require_escalated", "it has to be"
+			}
 		}
 	}
 	for _, key := range t.required {

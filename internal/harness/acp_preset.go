@@ -46,6 +46,6 @@ func anyACP() preset {
 
 // speaks is the row of a harness that drives an agent over the protocol.
 func speaks(name string, p preset) Info {
-	return Info{Name: name, Harness: acpAgents{p}, Built: true, Summary: p.title, Remembers: true, Resumes: !p.forgets,
+	return Info{Name: name, Harness: acpAgents{p}, Summary: p.title, Remembers: true, Resumes: !p.forgets,
 		ReportsCost: p.cost, Permits: true, Effort: p.effort, Silent: p.silent, Program: p.program, Install: p.install, Login: p.login, Lacks: p.lacks}
 }

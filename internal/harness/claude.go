@@ -49,18 +49,29 @@ func (s *claudeSession) Turn(ctx context.Context, t Turn, activity func(Activity
 	w := newWatch(t, activity, cancel)
 	defer w.stop()
 	w.counting()
+	r := s.serve(ctx, t, w)
+	if r.Stop == Failed && s.id != "" && strings.Contains(r.Error, "No conversation found") {
+		w.lost("Claude Code does not know session " + s.id)
+		s.id = ""
+		r = s.serve(ctx, t, w)
+	}
+	w.account(&r)
+	r.Session, r.Left, s.left = s.id, append(r.Left, s.left...), nil
+	return r
+}
+
+// serve has the turn with a process that is there or is started for it.
+func (s *claudeSession) serve(ctx context.Context, t Turn, w *watch) Reply {
 	if err := s.start(t); err != nil {
 		return failed("%v", err)
 	}
 	if err := s.l.begin(w, t); err != nil {
 		return failed("%v", err)
 	}
-	turn := &claudeTurn{s: s, w: w, ctx: ctx, dir: s.dir(t)}
+	turn := &claudeTurn{s: s, w: w, ctx: ctx, dir: workDir(s.c, t)}
 	s.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": t.Prompt}})
 	r := s.l.converse(ctx, s.c, t, w, turn.take, func() { s.control(map[string]any{"subtype": "interrupt"}) })
 	r.Notes = append(r.Notes, s.l.finish()...)
-	w.account(&r)
-	r.Session, r.Left, s.left = s.id, append(r.Left, s.left...), nil
 	if s.l.gone() {
 		r.Left = append(r.Left, s.l.end(false).Left...)
 		s.l = nil
@@ -119,13 +130,6 @@ func (s *claudeSession) arguments(t Turn) []string {
 		never = append(never, claudeWriting...)
 	}
 	return append(args, "--disallowedTools", strings.Join(never, ","))
-}
-
-func (s *claudeSession) dir(t Turn) string {
-	if s.c.Dir != "" {
-		return s.c.Dir
-	}
-	return t.Dir
 }
 
 func (s *claudeSession) control(request map[string]any) {
@@ -214,6 +218,8 @@ type claudeTurn struct {
 	dir    string
 	spent  Usage // by the model's messages that have ended
 	now    claudeUsage
+	text   string    // the newest words of the model
+	cut    string    // those before them: an error of the API comes as words of the model, too
 	resets time.Time // of a limit, should there be one
 }
 
@@ -278,6 +284,7 @@ func (t *claudeTurn) content(raw json.RawMessage) {
 	for _, b := range blocks {
 		switch b.Type {
 		case "text":
+			t.cut, t.text = t.text, b.Text
 			t.w.said(b.Text)
 		case "tool_use":
 			tool := toolNamed(b.ID, b.Name, b.Input, t.dir)
@@ -325,6 +332,9 @@ func (t *claudeTurn) result(m *claudeMessage) Reply {
 		}
 		if text == "" {
 			text = "Claude Code ended the turn with " + m.Subtype
+		}
+		if strings.Contains(text, "output token maximum") && m.Status == 0 { // which it tells as an error of the API
+			return Reply{Stop: Truncated, Text: cleanText(t.cut)}
 		}
 		return refused(text, m.Status, t.resets, time.Now())
 	}

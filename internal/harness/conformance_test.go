@@ -185,7 +185,7 @@ var suite = []conformance{
 	},
 	{
 		name: "a tool at work is no stall", fake: "work",
-		turns: []func(*Turn){func(t *Turn) { t.Stall = 300 * time.Millisecond }},
+		turns: []func(*Turn){func(t *Turn) { t.Stall = 2 * time.Second }},
 		check: func(t *testing.T, w *workshop, r []Reply) {
 			wantText(t, r[0], "done")
 			w.wantSeen(t, CalledTool, "make")
@@ -197,7 +197,7 @@ var suite = []conformance{
 	},
 	{
 		name: "bit by bit", fake: "drip",
-		turns: []func(*Turn){func(t *Turn) { t.Stall = 300 * time.Millisecond }},
+		turns: []func(*Turn){func(t *Turn) { t.Stall = 2 * time.Second }},
 		check: func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "done") },
 	},
 	{
@@ -240,6 +240,26 @@ var suite = []conformance{
 		},
 	},
 	{
+		name: "a session that is not there", fake: "talk",
+		config: func(c *Config) { c.Session = "nowhere" },
+		turns:  []func(*Turn){prompt("one")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			wantText(t, r[0], "turn 1: one")
+			if r[0].Session == "nowhere" || len(r[0].Notes) == 0 || !strings.Contains(r[0].Notes[0], "began anew") {
+				t.Errorf("session %q, notes %q", r[0].Session, r[0].Notes)
+			}
+		},
+	},
+	{
+		name: "what is spent after a change of process", fake: "talk", reopen: true,
+		turns: []func(*Turn){prompt("one"), prompt("two")},
+		check: func(t *testing.T, _ *workshop, r []Reply) {
+			if u := r[1].Usage; u.Input == nil || *u.Input != 110 || *u.Output != 20 {
+				t.Errorf("the second turn spent %s", describeUsage(u))
+			}
+		},
+	},
+	{
 		name: "what two turns spend", fake: "talk",
 		turns: []func(*Turn){prompt("one"), prompt("two")},
 		check: func(t *testing.T, _ *workshop, r []Reply) {
@@ -267,9 +287,9 @@ var suite = []conformance{
 	{
 		name: "it asks and may", fake: "ask",
 		turns: []func(*Turn){func(t *Turn) {
-			t.Prompt, t.Stall = filepath.Join(t.Dir, "new.txt"), 300*time.Millisecond
+			t.Prompt, t.Stall = filepath.Join(t.Dir, "new.txt"), 2*time.Second
 			t.Permit = func(_ context.Context, r Request) Decision {
-				time.Sleep(500 * time.Millisecond) // longer than it may stall
+				time.Sleep(2300 * time.Millisecond) // longer than it may stall
 				return Decision{Allow: len(r.Tool.Paths) == 1 && r.Tool.Paths[0] == t.Prompt && r.Tool.Kind == Edit}
 			}
 		}},
@@ -320,9 +340,6 @@ func describeUsage(u Usage) string {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, info := range Table() {
-		if !info.Built {
-			continue
-		}
 		if agent, ok := info.Harness.(acpAgents); ok && agent.preset.program != "" {
 			continue // acp with other data; real_test.go has the agents themselves
 		}

@@ -23,7 +23,7 @@ import (
 const fakeVariable = "FAKE_AGENT"
 
 // fakes are the protocols that a fake agent can speak, by the name of the harness.
-var fakes = map[string]func(*fakeAgent){"claude": fakeClaude, "acp": fakeACP}
+var fakes = map[string]func(*fakeAgent){"acp": fakeACP, "claude": fakeClaude, "codex": fakeCodex}
 
 func TestMain(m *testing.M) {
 	if protocol, how, ok := strings.Cut(os.Getenv(fakeVariable), ":"); ok {
@@ -90,7 +90,7 @@ func (f *fakeAgent) line(m map[string]any) {
 	case "drip":
 		for _, r := range text {
 			f.print(string(r))
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(8 * time.Millisecond)
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (f *fakeAgent) turn(prompt string) {
 		select {}
 	case "work":
 		f.tool("t1", "make")
-		time.Sleep(600 * time.Millisecond) // in silence: a tool is at work
+		time.Sleep(2300 * time.Millisecond) // in silence: a tool is at work
 		f.done("t1", "made")
 		f.end("done", fakeEnd{})
 	case "crash":
@@ -291,6 +291,106 @@ func fakeClaude(f *fakeAgent) {
 			}
 		default:
 			f.line(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "success", "request_id": m.RequestID}})
+		}
+	}
+}
+
+// fakeCodex speaks as `codex app-server` does.
+func fakeCodex(f *fakeAgent) {
+	const thread = "thread-1"
+	used := 0 // turns that were paid, in the whole thread
+	answers := make(chan bool)
+	notify := func(method string, params map[string]any) {
+		params["threadId"], params["turnId"] = thread, "turn-1"
+		f.line(map[string]any{"method": method, "params": params})
+	}
+	item := func(method string, item map[string]any) { notify(method, map[string]any{"item": item}) }
+	complete := func(turn map[string]any) {
+		turn["id"] = "turn-1"
+		notify("turn/completed", map[string]any{"turn": turn})
+	}
+	f.say = func(text string) {
+		item("item/completed", map[string]any{"type": "agentMessage", "id": "m", "text": text})
+	}
+	f.tool = func(id, command string) {
+		item("item/started", map[string]any{"type": "commandExecution", "id": id, "command": command, "status": "inProgress"})
+	}
+	f.done = func(id, result string) {
+		item("item/completed", map[string]any{"type": "commandExecution", "id": id, "command": "", "aggregatedOutput": result, "status": "completed"})
+	}
+	f.ask = func(id, path string) bool {
+		item("item/started", map[string]any{"type": "fileChange", "id": id, "changes": []any{map[string]any{"path": path}}})
+		f.line(map[string]any{"id": 900, "method": "item/fileChange/requestApproval", "params": map[string]any{"threadId": thread, "itemId": id, "reason": "to write it"}})
+		return <-answers
+	}
+	f.end = func(text string, e fakeEnd) {
+		if !e.untold {
+			used++
+			notify("thread/tokenUsage/updated", map[string]any{"tokenUsage": map[string]any{
+				"total": map[string]any{"inputTokens": 110 * used, "cachedInputTokens": 7 * used, "outputTokens": 20 * used},
+				"last":  map[string]any{"inputTokens": 110, "cachedInputTokens": 7, "outputTokens": 20}}})
+		}
+		if e.limit {
+			f.line(map[string]any{"method": "account/rateLimits/updated", "params": map[string]any{"rateLimits": map[string]any{
+				"primary": map[string]any{"usedPercent": 100, "resetsAt": fakeResets.Unix()}, "secondary": map[string]any{"usedPercent": 3, "resetsAt": 1}}}})
+			complete(map[string]any{"status": "failed", "error": map[string]any{"message": text, "codexErrorInfo": "usageLimitExceeded"}})
+			return
+		}
+		f.say(text)
+		switch {
+		case e.cut:
+			complete(map[string]any{"status": "failed", "error": map[string]any{"message": "Incomplete response returned, reason: max_output_tokens"}})
+		case e.failed:
+			complete(map[string]any{"status": "completed", "error": map[string]any{"message": text}})
+		default:
+			complete(map[string]any{"status": "completed"})
+		}
+	}
+	if f.how == "deaf" {
+		f.end("heard nothing", fakeEnd{})
+		select {}
+	}
+	for {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				ThreadID string `json:"threadId"`
+				Input    []struct {
+					Text string `json:"text"`
+				} `json:"input"`
+			} `json:"params"`
+			Result struct {
+				Decision string `json:"decision"`
+			} `json:"result"`
+		}
+		if !f.read(&m) {
+			return
+		}
+		answer := func(result map[string]any) { f.line(map[string]any{"id": m.ID, "result": result}) }
+		switch m.Method {
+		case "":
+			answers <- m.Result.Decision == "accept"
+		case "initialize":
+			answer(map[string]any{"userAgent": "fake"})
+		case "thread/start":
+			answer(map[string]any{"thread": map[string]any{"id": thread}})
+		case "thread/resume":
+			if m.Params.ThreadID != thread {
+				f.line(map[string]any{"id": m.ID, "error": map[string]any{"code": -32600, "message": "no rollout found for thread id " + m.Params.ThreadID}})
+				continue
+			}
+			used = 1
+			answer(map[string]any{"thread": map[string]any{"id": thread}})
+		case "turn/start":
+			answer(map[string]any{"turn": map[string]any{"id": "turn-1", "status": "inProgress"}})
+			notify("turn/started", map[string]any{"turn": map[string]any{"id": "turn-1"}})
+			go f.turn(m.Params.Input[0].Text)
+		case "turn/interrupt":
+			answer(map[string]any{})
+			if f.how != "ignore" {
+				complete(map[string]any{"status": "interrupted"})
+			}
 		}
 	}
 }

@@ -135,16 +135,15 @@ func (s Stop) String() string {
 // Info describes a harness.
 type Info struct {
 	Name        string
-	Harness     Harness // nil when it is not built
+	Harness     Harness
 	Summary     string
-	Remembers   bool // a session keeps the conversation: a later turn need not repeat what an earlier one said
-	Resumes     bool // Config.Session is honoured: another process can go on with the conversation
-	ReportsCost bool // replies tell what they cost, so that a cost limit can be kept
-	Permits     bool // the agent asks for permission, and Turn.Permit answers
-	KeepsTools  bool // Config.Allow and Config.Deny are honoured
-	Effort      bool // Turn.Effort is honoured
-	Silent      bool // replies never tell what they used, so that a token limit cannot be kept
-	Built       bool
+	Remembers   bool     // a session keeps the conversation: a later turn need not repeat what an earlier one said
+	Resumes     bool     // Config.Session is honoured: another process can go on with the conversation
+	ReportsCost bool     // replies tell what they cost, so that a cost limit can be kept
+	Permits     bool     // the agent asks for permission, and Turn.Permit answers
+	KeepsTools  bool     // Config.Allow and Config.Deny are honoured
+	Effort      bool     // Turn.Effort is honoured
+	Silent      bool     // replies never tell what they used, so that a token limit cannot be kept
 	Program     string   // the program that it starts unless argv says otherwise; "" when it has none of its own
 	Install     string   // the command that installs Program
 	Login       string   // what a person does to log in; "" when that is not Foundry's to know
@@ -154,15 +153,17 @@ type Info struct {
 // Table is every harness that the language knows, in the order of the documentation.
 func Table() []Info {
 	return []Info{
-		{Name: "script", Harness: script{}, Built: true, Remembers: true, ReportsCost: true,
+		{Name: "script", Harness: script{}, Remembers: true, ReportsCost: true,
 			Summary: "a list of replies with file writes, from the pipeline file"},
-		{Name: "command", Harness: command{}, Built: true, Silent: true,
+		{Name: "command", Harness: command{}, Silent: true,
 			Summary: "any program: prompt on stdin, reply on stdout, one process a turn"},
 		speaks("acp", anyACP()),
-		{Name: "claude", Harness: claude{}, Built: true, Remembers: true, Resumes: true, ReportsCost: true, Permits: true, KeepsTools: true, Effort: true,
+		{Name: "claude", Harness: claude{}, Remembers: true, Resumes: true, ReportsCost: true, Permits: true, KeepsTools: true, Effort: true,
 			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code",
 			Summary: "Claude Code, one process for a session"},
-		{Name: "codex", Summary: "Codex CLI"},
+		{Name: "codex", Harness: codex{}, Remembers: true, Resumes: true, Permits: true, Effort: true,
+			Program: "codex", Install: "npm install -g @openai/codex",
+			Summary: "Codex CLI, one process for a session"},
 		speaks("claude-acp", claudeACP()),
 		speaks("codex-acp", codexACP()),
 		speaks("opencode", openCode()),
@@ -186,21 +187,18 @@ func Find(name string) (Info, bool) {
 func Present() []string {
 	var out []string
 	for _, info := range Table() {
-		if info.Built && info.Program != "" && lookFor(Config{Argv: []string{info.Program}}) == nil {
+		if info.Program != "" && lookFor(Config{Argv: []string{info.Program}}) == nil {
 			out = append(out, info.Name)
 		}
 	}
 	return out
 }
 
-// Built finds a harness that is built, or says why there is none.
-func Built(name string) (Harness, error) {
+// Named is the harness of a name, or an error that says that there is none.
+func Named(name string) (Harness, error) {
 	info, ok := Find(name)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, fmt.Errorf("harness %q is not known", name)
-	case !info.Built:
-		return nil, fmt.Errorf("harness %s is not built yet; use command or script", name)
 	}
 	return info.Harness, nil
 }

@@ -48,14 +48,10 @@ func startLive(c Config, t Turn, argv, preset []string) (*live, error) {
 	if err := makeDirs(c, t); err != nil {
 		return nil, err
 	}
-	dir := c.Dir
-	if dir == "" {
-		dir = t.Dir
-	}
 	ctx, kill := context.WithCancel(context.Background())
 	l := &live{feed: newFeed(), log: &turnLog{}, kill: kill, done: make(chan struct{}), more: make(chan struct{}, 1), fresh: true}
 	lines := &splitter{limit: lineLimit, line: l.push}
-	spec := process.Spec{Argv: argv, Dir: dir, Env: environment(c, t, preset), Feed: l.feed, Log: l.log, Capture: process.TailSize, Mask: t.Mask,
+	spec := process.Spec{Argv: argv, Dir: workDir(c, t), Env: environment(c, t, preset), Feed: l.feed, Log: l.log, Capture: process.TailSize, Mask: t.Mask,
 		Kill: t.Kill, Guard: t.Guard, Observe: func(s process.Stream, piece []byte) { l.hear(lines, s, piece) }}
 	go func() {
 		l.res = process.Run(ctx, spec)
@@ -64,6 +60,15 @@ func startLive(c Config, t Turn, argv, preset []string) (*live, error) {
 		l.fail(errClosed)
 	}()
 	return l, nil
+}
+
+// workDir is where a program that serves a whole session runs: at the top of the workspace, whichever directory a
+// phase is about.
+func workDir(c Config, t Turn) string {
+	if c.Dir != "" {
+		return c.Dir
+	}
+	return t.Dir
 }
 
 // hear takes output of the program.
@@ -205,7 +210,7 @@ func (l *live) converse(ctx context.Context, c Config, t Turn, w *watch, take fu
 	defer cancel()
 	if _, err := l.until(patience, w, take); err != nil {
 		res := l.end(false)
-		stopped.Left, stopped.Notes = res.Left, append(res.Notes, "it did not give up the turn when it was asked to, and was ended")
+		stopped.Notes = append(res.Notes, "it did not give up the turn when it was asked to, and was ended")
 	}
 	return stopped
 }
@@ -257,7 +262,7 @@ func (l *live) died(c Config, why error) Reply {
 		how = fmt.Sprintf("it ended with exit code %d", res.Exit)
 	}
 	r := Reply{Stop: Failed, Error: evidence(fmt.Sprintf("agent %q (%s) failed: %s in the middle of the turn", c.Agent, c.Argv[0], how), res.Stderr)}
-	r.Left, r.Notes = res.Left, res.Notes
+	r.Notes = res.Notes
 	return r
 }
 

@@ -31,24 +31,11 @@ var realAgents = []realAgent{
 	{name: "claude", harness: "claude", program: "claude", env: func(_ *testing.T, _, url string) []string {
 		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "IS_SANDBOX=1"}
 	}},
+	{name: "codex", harness: "codex", program: "codex", env: codexHome},
 	{name: "claude-acp", harness: "claude-acp", program: "claude-agent-acp", env: func(_ *testing.T, _, url string) []string {
 		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "IS_SANDBOX=1"}
 	}},
-	{name: "codex-acp", harness: "codex-acp", program: "codex-acp", long: true, env: func(t *testing.T, home, url string) []string {
-		write(t, home+"/.codex/config.toml", `model_provider = "fake"
-check_for_update_on_startup = false
-[model_providers.fake]
-name = "fake"
-base_url = "`+url+`/v1"
-env_key = "FAKE_API_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-[analytics]
-enabled = false
-`)
-		return []string{"FAKE_API_KEY=dummy"}
-	}},
+	{name: "codex-acp", harness: "codex-acp", program: "codex-acp", long: true, env: codexHome},
 	{name: "gemini", harness: "gemini", program: "gemini", long: true, env: func(t *testing.T, home, url string) []string {
 		write(t, home+"/.gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
  "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}}`)
@@ -69,6 +56,23 @@ enabled = false
  "provider": "generic-chat-completion-api", "maxOutputTokens": 8192}], "enableAutoUpdate": false, "sessionDefaultSettings": {"model": "custom:fake-model"}}`)
 		return []string{"FACTORY_API_KEY=fk-dummy"}
 	}},
+}
+
+// codexHome makes Codex use the fake model.
+func codexHome(t *testing.T, home, url string) []string {
+	write(t, home+"/.codex/config.toml", `model_provider = "fake"
+check_for_update_on_startup = false
+[model_providers.fake]
+name = "fake"
+base_url = "`+url+`/v1"
+env_key = "FAKE_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+[analytics]
+enabled = false
+`)
+	return []string{"FAKE_API_KEY=dummy"}
 }
 
 // bench is where a real agent works.
@@ -322,13 +326,30 @@ var realCases = []struct {
 	}},
 	{name: "what is refused", run: func(b *bench) {
 		s := b.open("")
-		outside := filepath.Join(filepath.Dir(b.config.Dir), "outside.txt")
+		beyond, err := os.MkdirTemp("/var/tmp", "foundry-test-") // a sandbox may leave /tmp open
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.t.Cleanup(func() { os.RemoveAll(beyond) })
+		outside := filepath.Join(beyond, "outside.txt")
 		r := b.say(s, "[[write:"+outside+"|no]]", nil)
 		if _, err := os.Stat(outside); err == nil {
 			b.t.Errorf("%s was written", outside)
 		}
 		if r.Stop != End && r.Stop != Cancelled && r.Stop != Failed {
 			b.t.Errorf("stop %s", r.Stop)
+		}
+		b.say(s, "[[beyond:touch "+outside+"]]", func(t *Turn) {
+			t.Permit = func(_ context.Context, r Request) Decision {
+				b.asked = append(b.asked, r)
+				return Decision{Reason: "no"}
+			}
+		})
+		if len(b.asked) == 0 {
+			b.t.Error("it never asked")
+		}
+		if _, err := os.Stat(outside); err == nil {
+			b.t.Errorf("%s was touched", outside)
 		}
 		b.close(s)
 	}},
@@ -354,9 +375,11 @@ var realCases = []struct {
 		wantReply(b.t, b.say(s, "[[bash:true]]", nil), 2)
 		b.close(s)
 	}},
-	{name: "cut off", run: func(b *bench) {
+	{name: "cut off", script: func(fakemodel.Request) fakemodel.Answer {
+		return fakemodel.Answer{Text: `{"status": "succ`, Truncate: true} // however often the agent lets it go on
+	}, run: func(b *bench) {
 		s := b.open("")
-		if r := b.say(s, "[[truncate]]", nil); r.Stop != Truncated && r.Stop != Failed && !strings.Contains(r.Text, "no marker") { // some ask the model to go on
+		if r := b.say(s, "go", nil); r.Stop != Truncated || !strings.Contains(r.Text, "succ") {
 			b.t.Errorf("a reply that was cut off ended as %s", r.Stop)
 		}
 		b.close(s)
@@ -364,7 +387,7 @@ var realCases = []struct {
 	{name: "nothing is left", run: func(b *bench) {
 		s := b.open("")
 		wantReply(b.t, b.say(s, "[[bash:sleep 300 >/dev/null 2>&1 &]]", nil), 1)
-		if left, err := s.Close(); err != nil || len(left) != 1 || !strings.Contains(left[0], "sleep") {
+		if left, err := s.Close(); err != nil || len(left) > 1 { // a sandbox may have ended it
 			b.t.Errorf("closing: %v, left behind %q", err, left)
 		}
 		if alive := process.Survivors(b.config.RunID); len(alive) > 0 {

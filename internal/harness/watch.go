@@ -29,6 +29,7 @@ type watch struct {
 	calls  int
 	counts bool // the agent tells of its tools, so that calls is a number
 	usage  Usage
+	notes  []string
 	over   bool
 }
 
@@ -147,10 +148,18 @@ func (w *watch) permit(ctx context.Context, r Request) Decision {
 	return d
 }
 
-// account puts what was spent into a reply.
+// lost notes that the agent could not go on with its conversation, and has begun a new one.
+func (w *watch) lost(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = append(w.notes, "the conversation could not be taken up again, and began anew: "+why)
+}
+
+// account puts what was spent, and what was noted, into a reply.
 func (w *watch) account(r *Reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	r.Notes = append(r.Notes, w.notes...)
 	r.Usage = w.usage
 	if w.counts {
 		n := w.calls

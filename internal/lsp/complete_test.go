@@ -100,7 +100,7 @@ func TestCompletion(t *testing.T) {
 		{"words in a list", swap(t, "enum: [low, high], required: true", "enum: [low, high], required: ‸"), "=true,false"},
 		{"a type", swap(t, "line: {type: int}", "line: {type: ‸}"), "+string +object +path"},
 		{"exit codes", in(t, "        command: test", "        exit_codes: ‸"), "=nonzero"},
-		{"a harness", swap(t, "harness: command", "harness: ‸"), "+command +script -claude"},
+		{"a harness", swap(t, "harness: command", "harness: ‸"), "+command +script +claude"},
 		{"a built-in step", swap(t, "        run: ./undo.sh", "        builtin: ‸"), "+git_commit +noop"},
 
 		{"agents", swap(t, "        agent: builder", "        agent: ‸"), "+sorter +builder +reviewer -small -triage -builtin/builder"},
