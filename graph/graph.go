@@ -228,6 +228,7 @@ type Phase struct {
 	Inputs   []Input
 	Model    string
 	Retries  int
+	Reuse    bool // an equal result of an earlier run is taken over
 	Gates    []Gate
 
 	// code

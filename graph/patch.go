@@ -117,6 +117,9 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	if !out.Prompt.Set() {
 		out.Prompt = base.Prompt
 	}
+	if !out.Reuse.Set {
+		out.Reuse = base.Reuse
+	}
 	if !out.Retries.Set {
 		out.Retries = base.Retries
 	}
@@ -158,6 +161,7 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 	}
 	if kindKeys[was] != kindKeys[now] {
 		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
+		base.Reuse = schema.Bool{}
 	}
 	if kindKeys[was] != kindKeys[now] || was == "builtin" || now == "builtin" {
 		base.Message, base.ExitCodes, base.Outputs, base.Sources = schema.Text{}, schema.ExitCodes{}, nil, schema.Texts{}

@@ -123,6 +123,7 @@ func (c *compiler) mergeKind(name string, seen map[string]bool) {
 
 func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
 	ph.Retries = src.Retries.Value
+	ph.Reuse = src.Reuse.Value
 	ph.Timeout = src.Timeout.Value
 	c.inputs(ph, src)
 	kind := src.Envelope

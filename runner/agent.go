@@ -41,6 +41,10 @@ func (m *machine) turnEnded(p graph.PhaseID, e Event) {
 	r := e.Reply
 	w := &m.edit(p).work
 	w.reply = r
+	if e.Reused != nil { // nothing was sent, so nothing was spent and the session knows nothing of it
+		m.s.turns--
+		m.s.sessions[m.g.Agents[w.agent].Session]--
+	}
 	m.s.tokens += r.Tokens
 	m.s.cost += r.Cost
 	if !r.CostKnown {

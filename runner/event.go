@@ -123,7 +123,7 @@ type Event struct {
 	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
 	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
 	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
-	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked: it is the evidence of an earlier visit, nothing was started
+	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent
 }
 
 // Reused names the visit that evidence was taken over from.

@@ -104,7 +104,9 @@ func (o *Outline) Add(e *Event) {
 		o.limited = false
 		o.rest()
 	case TurnEnded:
-		o.Usage.add(e.Reply)
+		if e.Reused == nil {
+			o.Usage.add(e.Reply)
+		}
 		o.limited = e.Reply != nil && e.Reply.Stop == StopLimit
 		o.rest()
 	}

@@ -54,7 +54,7 @@ func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Messag
 		}
 	}
 	var parts []string
-	whole := !remembers || (c.Purpose == ForPrompt && len(wk.digests) == 0)
+	whole := !remembers || c.Session <= 1 || (c.Purpose == ForPrompt && len(wk.digests) == 0)
 	if c.Purpose == ForPrompt && !whole {
 		parts = whatChanged(g, s, p, inputs)
 		whole = len(parts) == 0

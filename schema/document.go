@@ -355,6 +355,7 @@ type Phase struct {
 	Envelope Text
 	Model    Text
 	Retries  Int
+	Reuse    Bool
 
 	Run       Script
 	Command   Text

@@ -41,7 +41,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "sandbox after parallel session review review_retries revert_rejected reuse repeat each review"
+const notBuiltKeys = "sandbox after parallel session review review_retries revert_rejected repeat each review"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func (l *language) phases() {
 		unbuilt[Phase]("review", ShapeText, "the agent that judges what was done").only("agent"),
 		unbuilt[Phase]("review_retries", ShapeInt, "further attempts after a review").only("agent"),
 		unbuilt[Phase]("revert_rejected", ShapeBool, "whether rejected work is undone").only("agent"),
-		unbuilt[Phase]("reuse", ShapeBool, "whether an equal earlier result is taken").only("agent"),
+		boolean("reuse", "whether the result of an earlier run is taken over when definition, prompt and files are the same", func(p *Phase) *Bool { return &p.Reuse }).def("false").only("agent"),
 
 		script("run", "the command: a text for a shell, or a list as argv", func(p *Phase) *Script { return &p.Run }).only("code"),
 		text("command", "the named command", func(p *Phase) *Text { return &p.Command }).only("code"),

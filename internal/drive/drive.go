@@ -89,6 +89,7 @@ type driver struct {
 	proofMu   sync.Mutex
 	proving   map[visitKey]*proof // of commands that were started
 	proven    map[visitKey]*proof // of those that need not be
+	reusing   map[visitKey]string // the keys of agent phases whose result may be taken over by a later run
 	watching  bool                // the run is a watch's: a person works in the checkout, nothing is compared with what was there
 	parked    bool
 	ended     bool
@@ -159,7 +160,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
 		sessions: map[int]harness.Session{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
-		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}}
+		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}}
 	d.busy, d.granted = spent(c.Record.Events())
 	d.readers, d.reading = cardReaders(c.Graph)
 	for _, e := range append(c.Record.Events(), first...) {
@@ -279,6 +280,7 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	for _, e := range decisions {
 		if e.Kind == runner.PhaseEnded {
 			d.prove(e)
+			d.keepWork(e)
 		}
 	}
 	if d.still {

@@ -32,6 +32,13 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 		prompt = strings.TrimSpace(message.System) + "\n\n" + prompt
 	}
 	prompt = d.Record.Mask().Text(prompt) // what is kept is what was sent
+	if e, ok, err := d.takeOver(ctx, ph, c, prompt); err != nil {
+		send(failed(c, ph.Name, err))
+		return
+	} else if ok {
+		send(e)
+		return
+	}
 	file := fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.md", c.ID.Turn))
 	kept, err := d.Record.WriteFile("prompts/"+file, []byte(prompt))
 	if err != nil {

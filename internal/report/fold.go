@@ -339,6 +339,11 @@ func (v *Visit) add(e *runner.Event) {
 		v.Turns++
 		v.Agent, v.Harness = first(e.Agent, v.Agent), first(e.Harness, v.Harness)
 	case runner.TurnEnded:
+		if e.Reused != nil {
+			v.Reused = e.Reused
+			v.Turns--
+			return
+		}
 		if e.Reply == nil || !e.Reply.CostKnown {
 			v.CostKnown = false
 		}

@@ -22,10 +22,10 @@ func (v *Visit) note() string {
 		return "rejected" + prefixed(" by ", v.Who) + prefixed(": ", firstLine(v.Note))
 	case v.Envelope != nil && v.Status == "rejected":
 		return v.complaint()
-	case v.Envelope != nil:
-		return firstLine(v.summary())
 	case v.Reused != nil:
 		return upToDate(v.Reused)
+	case v.Envelope != nil:
+		return firstLine(v.summary())
 	case v.Result != nil:
 		return howEnded(v.Result)
 	}
