@@ -28,6 +28,26 @@ func TestNestedRepositoryInPlaceOfAFile(t *testing.T) {
 		"nested a.txt", "deleted a.txt", "created a.txt/in", "created a.txt/d/x")
 }
 
+// What stands in the place of a tracked file is not tracked for that: a directory there is ignored when a rule says
+// so, and a pipe is not, since the file counts.
+func TestIgnoredInPlaceOfAFile(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.sh(f.root, "echo one >node_modules; echo e >x.env; git add -A -f; git commit -qm odd")
+	f.add()
+	start := f.snapshot()
+	f.agent("rm node_modules x.env; mkdir node_modules; echo m >node_modules/m; echo junk >node_modules/.git; mkfifo x.env")
+	e := f.enforce(start, onlySrc)
+	var got []string
+	for _, v := range e.Violations {
+		got = append(got, v.Change+" "+v.Path)
+	}
+	same(t, "violations", got, []string{"deleted node_modules", "type x.env"})
+	if now := disk(t, f.tree.Dir()); now["node_modules/m"] != "f 644 m\n" || now["x.env"] != "f 644 e\n" {
+		t.Errorf("left: %q", now)
+	}
+}
+
 // Pipes and sockets that a rule ignores are nobody's business, unless the rule is new.
 func TestIgnoredSpecialFiles(t *testing.T) {
 	t.Parallel()
@@ -69,7 +89,7 @@ func TestRulesOverANestedRepository(t *testing.T) {
 func TestRulesOverADirectoryInPlaceOfALink(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
-	f.sh(f.root, "ln -s / lib; git add -A; git commit -qm link")
+	f.sh(f.root, "ln -s nowhere lib; git add -A; git commit -qm link")
 	f.add()
 	f.agent("rm lib; mkdir lib; echo 1 >lib/one")
 	f.checkBoundary("echo '*' >.gitignore; ln -s nowhere lib/evil; mkdir lib/deep; echo x >lib/deep/x", onlySrc, "changed .gitignore", "created lib/evil", "created lib/deep/x")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -244,8 +243,18 @@ func (s *scanner) scan(ctx context.Context, ask asker) (found, error) {
 	if f.untracked, err = s.shown(ctx, f.untracked, false, ask); err != nil {
 		return f, err
 	}
-	special, err := s.shown(ctx, slices.Collect(maps.Keys(f.special)), false, ask)
-	maps.DeleteFunc(f.special, func(p, _ string) bool { return !slices.Contains(special, p) })
+	var ownless []string // what stands in the place of an entry counts like that
+	for p := range f.special {
+		if !s.entries[p] {
+			ownless = append(ownless, p)
+		}
+	}
+	shown, err := s.shown(ctx, slices.Clone(ownless), false, ask)
+	for _, p := range ownless {
+		if !slices.Contains(shown, p) {
+			delete(f.special, p)
+		}
+	}
 	return f, err
 }
 

@@ -130,7 +130,7 @@ func (t *Tree) survey(ctx context.Context) (survey, error) {
 		wg.Go(func() { s.ignored, errs[1] = t.ignoredFiles(ctx) })
 	}
 	ask := func(ctx context.Context, paths []string, _ bool) (map[string]bool, error) {
-		return t.shadow.git.checkIgnore(ctx, paths)
+		return t.shadow.git.checkIgnore(ctx, paths, "--no-index") // none of them has an entry
 	}
 	s.scan, errs[2] = t.scan.scan(ctx, ask)
 	wg.Wait()

@@ -245,7 +245,14 @@ func (w *world) text() string {
 	return rapid.SampledFrom([]string{"one\n", "two\n", "one\r\n", "a\nb\nc\nd\ne\nf\n", "", "\x00\x01", fmt.Sprintf("text %d\n", w.texts)}).Draw(w.t, "text")
 }
 
-// edit changes one path on the disk. early keeps to what may be there before a phase.
+// regular says what stands at p, never beyond a link, and whether that is a file.
+func (w *world) regular(p string) (os.FileInfo, bool) {
+	kind, st := kindAt(w.dir(), p)
+	return st, kind == "file"
+}
+
+// edit changes one path on the disk, and nothing that a link on the way leads to. early keeps to what may be there
+// before a phase.
 func (w *world) edit(early bool) {
 	t, p := w.t, w.name()
 	full := filepath.Join(w.dir(), p)
@@ -264,21 +271,23 @@ func (w *world) edit(early bool) {
 		f.WriteString("more\n")
 		f.Close()
 	case "delete":
-		os.RemoveAll(full) // there may be a file where its directory should be
+		if kind, _ := kindAt(w.dir(), p); kind != "none" && kind != "beyond" {
+			w.must(os.RemoveAll(full))
+		}
 	case "rename":
 		to := w.name()
-		if _, err := os.Lstat(full); err == nil && to != p && !strings.HasPrefix(to, p+"/") && !strings.HasPrefix(p, to+"/") {
+		if kind, _ := kindAt(w.dir(), p); kind != "none" && kind != "beyond" && to != p && !strings.HasPrefix(to, p+"/") && !strings.HasPrefix(p, to+"/") {
 			dest := w.room(to)
-			if _, err := os.Lstat(full); err == nil { // making room may have taken it away
+			if kind, _ := kindAt(w.dir(), p); kind != "none" && kind != "beyond" { // making room may have taken it away
 				done = fmt.Sprint(to, os.Rename(full, dest))
 			}
 		}
 	case "chmod":
-		if st, err := os.Lstat(full); err == nil && st.Mode().IsRegular() {
+		if st, ok := w.regular(p); ok {
 			w.must(os.Chmod(full, st.Mode().Perm()^0o111))
 		}
 	case "link", "swap":
-		done = rapid.SampledFrom([]string{"nowhere", w.outside, filepath.Join(w.outside, "dir"), ".", "../..", "src", "a.txt", "/"}).Draw(t, "to")
+		done = rapid.SampledFrom([]string{"nowhere", w.outside, filepath.Join(w.outside, "dir"), ".", "../..", "src", "a.txt", "/nowhere"}).Draw(t, "to")
 		to := w.room(p)
 		w.must(os.RemoveAll(to))
 		w.must(os.Symlink(done, to))
@@ -292,14 +301,14 @@ func (w *world) edit(early bool) {
 		_, err := w.try(w.home, "mkfifo", "--", to)
 		w.must(err)
 	case "back in time":
-		if st, err := os.Lstat(full); err == nil && st.Mode().IsRegular() && st.Size() > 0 {
+		if st, ok := w.regular(p); ok && st.Size() > 0 {
 			b, _ := os.ReadFile(full)
 			b[0] ^= 1
 			w.must(os.WriteFile(full, b, st.Mode().Perm()))
 			w.must(os.Chtimes(full, time.Time{}, st.ModTime()))
 		}
 	case "hard link":
-		if st, err := os.Lstat(full); err == nil && st.Mode().IsRegular() {
+		if _, ok := w.regular(p); ok {
 			to := w.name()
 			if to != p && !strings.HasPrefix(to, p+"/") && !strings.HasPrefix(p, to+"/") {
 				dest := w.room(to)
@@ -308,7 +317,7 @@ func (w *world) edit(early bool) {
 			}
 		}
 	case "shut":
-		if st, err := os.Lstat(full); err == nil && st.Mode()&os.ModeSymlink == 0 {
+		if kind, _ := kindAt(w.dir(), p); kind == "file" || kind == "dir" {
 			w.must(os.Chmod(full, 0o100))
 		}
 	}
