@@ -43,6 +43,8 @@ type doctor struct {
 	proj *project        // nil when there is no pipeline file
 	at   string          // the commit that runs start from, "" when there is none
 	done []examined
+
+	asked map[string]examinedAgent // by harness and argv
 }
 
 func doctorVerb(s *session) verb {
@@ -51,7 +53,8 @@ func doctorVerb(s *session) verb {
 			Name:  "doctor",
 			Usage: "is this repository and machine ready? each finding with its fix",
 			Description: `Looks at git, the identity for commits, the branch that runs start from, the pipeline file, the programs that its commands and
-agents need, and what earlier runs left behind. Nothing is changed, and nothing of the repository is run. Exit code 1 when
+agents need, and what earlier runs left behind. Installed agents are started to see that they do, in which version, and whether
+somebody is logged in; none is given work. Nothing is changed, and nothing of the repository is run. Exit code 1 when
 something stands in the way of a run; warnings do not count.`,
 			Flags: []cli.Flag{jsonFlag()},
 			Action: func(c *cli.Context) error {
@@ -70,7 +73,7 @@ something stands in the way of a run; warnings do not count.`,
 }
 
 func (s *session) doctor(asJSON bool) error {
-	d := &doctor{s: s}
+	d := &doctor{s: s, asked: map[string]examinedAgent{}}
 	for _, check := range []func(*doctor){
 		(*doctor).git, (*doctor).repository, (*doctor).pipelineFile, (*doctor).base, (*doctor).identity,
 		(*doctor).commands, (*doctor).agents, (*doctor).secrets, (*doctor).leftovers, (*doctor).platform,

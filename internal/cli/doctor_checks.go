@@ -12,6 +12,7 @@ import (
 
 	"foundry/diag"
 	"foundry/graph"
+	"foundry/internal/drive"
 	"foundry/internal/harness"
 	"foundry/internal/journal"
 	"foundry/internal/process"
@@ -234,15 +235,49 @@ func (d *doctor) agent(a *graph.Agent) {
 		d.problem(check, "set project.harness and project.argv in "+d.proj.name, "no harness is set for it")
 		return
 	}
-	h, err := harness.Named(a.Harness)
+	info, _ := harness.Find(a.Harness)
+	_, err := harness.Named(a.Harness)
+	var seen harness.Health
 	if err == nil {
-		err = h.Preflight(harness.Config{Agent: a.Name, Argv: a.Argv, Script: make([]harness.ScriptTurn, len(a.Script)), Model: a.Model, Dir: d.proj.root})
+		seen, err = d.examine(info, a)
 	}
 	if err != nil {
-		d.problem(check, "install the program, or change argv in "+d.proj.name, "%v", err)
+		fix := drive.InstallFix(info, len(a.Argv) > 0, d.proj.name)
+		if seen.Found {
+			fix = "start it by hand and see; `foundry explain harness/" + a.Harness + "` says how it is run"
+		}
+		d.problem(check, fix, "%v", err)
 		return
 	}
-	d.ok(check, "harness %s is ready", a.Harness)
+	what := "harness " + a.Harness + " is ready"
+	if seen.Version != "" {
+		what += ", version " + seen.Version
+	}
+	switch seen.Login {
+	case harness.NotLoggedIn:
+		d.warn(check, info.LoginFix(), "%s, but there is no sign of a login", what)
+		return
+	case harness.LoggedIn:
+		what += ", logged in (" + seen.By + ")"
+	}
+	d.ok(check, "%s", what)
+}
+
+// examine starts the program of an agent to see how it is, once for all agents that share it.
+func (d *doctor) examine(info harness.Info, a *graph.Agent) (harness.Health, error) {
+	key := strings.Join(append([]string{a.Harness}, a.Argv...), "\x00")
+	if seen, ok := d.asked[key]; ok {
+		return seen.health, seen.err
+	}
+	h, err := harness.Examine(d.s.ctx, info, harness.Config{Agent: a.Name, Argv: a.Argv, Script: make([]harness.ScriptTurn, len(a.Script)), Model: a.Model, Dir: d.proj.root})
+	d.asked[key] = examinedAgent{h, err}
+	return h, err
+}
+
+// examinedAgent is what Examine said.
+type examinedAgent struct {
+	health harness.Health
+	err    error
 }
 
 // secrets looks whether the variables of project.secrets have values that can be masked.

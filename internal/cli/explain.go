@@ -11,6 +11,7 @@ import (
 	"foundry/docs"
 	"foundry/gates"
 	"foundry/graph"
+	"foundry/internal/harness"
 	"foundry/internal/report"
 )
 
@@ -18,10 +19,10 @@ func explainVerb(s *session) verb {
 	return verb{
 		Command: &cli.Command{
 			Name:      "explain",
-			Usage:     "a lint rule, a gate, a pipeline, an agent, or a phase of a run",
+			Usage:     "a lint rule, a gate, a pipeline, an agent, a harness, or a phase of a run",
 			ArgsUsage: "NAME | RUN PHASE",
 			Description: `Says what a name means: a lint rule (with a bad and a good example), a gate (with its arguments), a pipeline or an agent
-(with its definition, whether it is in your file or ships). A name that means several things is explained for each.
+(with its definition, whether it is in your file or ships), a harness (harness/claude: what is run, what it can do). A name that means several things is explained for each.
 With RUN and PHASE it says why that phase was entered, or was not, and where the run went from there.`,
 			Action: s.explain,
 		},
@@ -32,6 +33,7 @@ With RUN and PHASE it says why that phase was entered, or was not, and where the
 			{"foundry explain diff_matches_claims", "a gate"},
 			{"foundry explain plan-build-test", "a pipeline that ships"},
 			{"foundry explain reviewer", "an agent, with its prompts"},
+			{"foundry explain harness/claude", "what is run for an agent, and what it can do"},
 			{"foundry explain last build@2", "why a phase of the newest run was entered a second time"},
 		},
 	}
@@ -60,6 +62,11 @@ func (s *session) explain(c *cli.Context) error {
 	}
 	if info, ok := gates.Find(name); ok {
 		parts = append(parts, s.explainGate(info))
+	}
+	if kind, ok := strings.CutPrefix(name, harnessPrefix); ok {
+		if info, ok := harness.Find(kind); ok {
+			parts = append(parts, explainHarness(info))
+		}
 	}
 	for _, n := range p.names.Names() {
 		if n.Name == name {
@@ -158,6 +165,9 @@ func explainCandidates(s *session) []candidate {
 	var out []candidate
 	for _, r := range diag.Rules() {
 		out = append(out, candidate{string(r.Name), r.Summary})
+	}
+	for _, h := range harness.Table() {
+		out = append(out, candidate{harnessPrefix + h.Name, h.Summary})
 	}
 	return append(out, s.nameCandidates(graph.PipelineName, graph.AgentName, graph.GateName, graph.CommandName, graph.EnvelopeName)...)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -15,27 +14,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"foundry/internal/harness"
 	"foundry/internal/workspace"
 	"foundry/schema"
 )
 
 // This file writes a first foundry.yaml. What it writes lints clean as it stands, whatever was found, and
 // uses every command that was found, so that the file shows how the parts hang together.
-
-// agentProgram is an agent that can be driven as a plain program: the prompt on standard input, the reply on
-// standard output.
-type agentProgram struct {
-	name string
-	argv []string
-}
-
-// agentPrograms are tried in this order.
-var agentPrograms = [...]agentProgram{
-	{"claude", []string{"claude", "-p", "--permission-mode", "acceptEdits"}},
-	{"codex", []string{"codex", "exec", "-s", "workspace-write", "-"}},
-	{"gemini", []string{"gemini", "--skip-trust", "--approval-mode", "auto_edit"}},
-	{"opencode", []string{"opencode", "run", "--auto"}},
-}
 
 // placeholderArgv stands in the file when no agent was found.
 var placeholderArgv = []string{"./agent.sh"}
@@ -70,7 +55,7 @@ exists is never overwritten.`,
 // found is what init has seen of a repository and a machine.
 type found struct {
 	toolchain
-	agents  []agentProgram
+	agents  []string // the harnesses whose programs were found, the preferred one first
 	name    string   // of the directory
 	copies  []string // ignored files that a fresh worktree needs
 	protect []string
@@ -165,11 +150,7 @@ func lookAround(root string) (found, error) {
 		return found{}, err
 	}
 	f := found{toolchain: t, name: filepath.Base(root)}
-	for _, a := range agentPrograms {
-		if _, err := exec.LookPath(a.argv[0]); err == nil {
-			f.agents = append(f.agents, a)
-		}
-	}
+	f.agents = harness.Present()
 	if _, err := os.Stat(filepath.Join(root, ".github")); err == nil {
 		f.protect = append(f.protect, ".github/**")
 	}
@@ -235,22 +216,20 @@ func (f found) pipelineFile() string {
 }
 
 func (f found) writeProject(b *strings.Builder) {
-	argv := placeholderArgv
 	b.WriteString("project:\n")
-	if len(f.agents) > 0 {
-		argv = f.agents[0].argv
+	if len(f.agents) == 0 {
 		b.WriteString("  # Each turn of an agent starts this program in the workspace, with the prompt on its standard input, and\n" +
-			"  # reads the reply from its standard output. Its own flags decide what it may do by itself.\n")
+			"  # reads the reply from its standard output. No agent that Foundry knows was found on PATH. With one installed,\n" +
+			"  # its harness is all that is needed, as in\n" +
+			"  #   harness: claude\n" +
+			"  harness: command\n  argv: " + flowList(placeholderArgv) + "\n")
 	} else {
-		b.WriteString("  # Each turn of an agent starts this program in the workspace, with the prompt on its standard input, and\n" +
-			"  # reads the reply from its standard output. No agent was found on PATH: put yours here, as in\n")
-		for _, a := range agentPrograms[:2] {
-			b.WriteString("  #   argv: " + flowList(a.argv) + "\n")
+		b.WriteString("  # What drives the agents; `foundry explain harness/" + f.agents[0] + "` says what is run. An agent may edit what its phase may\n" +
+			"  # write. Commands that it asks for are refused, unless the agent has `permissions: allow`, or `ask`.\n" +
+			"  harness: " + f.agents[0] + "\n")
+		for _, name := range f.agents[1:] {
+			b.WriteString("  # harness: " + name + "\n")
 		}
-	}
-	b.WriteString("  harness: command\n  argv: " + flowList(argv) + "\n")
-	for _, a := range f.agents[min(1, len(f.agents)):] {
-		b.WriteString("  # argv: " + flowList(a.argv) + "\n")
 	}
 	b.WriteString("  # What happens to the branch of an accepted run: auto merges it, ask waits for `foundry merge`, never keeps it.\n" +
 		"  merge: ask\n" +
@@ -323,17 +302,18 @@ func (f found) summary(name string, isRepo bool) string {
 	for _, c := range f.others {
 		rows = append(rows, [2]string{"", "also found, not used: " + c.run + "  (" + c.from + ")"})
 	}
-	for i, a := range f.agents {
-		note := "  (found on PATH)"
+	for i, name := range f.agents {
+		info, _ := harness.Find(name)
+		note := "  (" + info.Program + " is on PATH)"
 		if i > 0 {
-			note = "  (found on PATH, in a comment)"
+			note = "  (" + info.Program + " is on PATH, in a comment)"
 		}
-		rows = append(rows, [2]string{"agent", strings.Join(a.argv, " ") + note})
+		rows = append(rows, [2]string{"agent", "harness " + name + note})
 	}
 	writeRows(&b, rows)
 	if len(f.agents) == 0 {
-		fmt.Fprintf(&b, "no agent was found on PATH: put the command line of yours into project.argv, instead of %s;\n"+
-			"it gets the prompt on standard input and writes the reply to standard output\n", strings.Join(placeholderArgv, " "))
+		fmt.Fprintf(&b, "no agent was found on PATH: install one and name its harness (`foundry explain harness/claude`), or put the command line of\n"+
+			"yours into project.argv, instead of %s; it gets the prompt on standard input and writes the reply to standard output\n", strings.Join(placeholderArgv, " "))
 	}
 	if len(f.commands) == 0 {
 		b.WriteString("no command that tests this repository was found: add one as `test` under commands\n")

@@ -110,7 +110,7 @@ func TestInitLintsClean(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"package.json": `{"scripts": {"test": "x", "lint": "y", "build": "z"}}`, "package-lock.json": ""}
 	for name, f := range map[string]found{
-		"nothing": {}, "agents": {agents: agentPrograms[:]}, "odd": {copies: []string{".env"}, protect: []string{".github/**"},
+		"nothing": {}, "agents": {agents: []string{"claude", "gemini"}}, "odd": {copies: []string{".env"}, protect: []string{".github/**"},
 			toolchain: toolchain{commands: []foundCommand{{"test", `echo "a: b" #c && ! true`, "Makefile"}}, setup: []string{"npm ci"}}},
 	} {
 		t.Run(name, func(t *testing.T) { lintStrictly(t, f.pipelineFile()) })

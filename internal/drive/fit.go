@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"foundry/graph"
@@ -98,7 +99,8 @@ func InstallFix(info harness.Info, own bool, file string) string {
 	if info.Install != "" && !own {
 		fix = "install it: " + info.Install
 	}
-	if here := harness.Present(); len(here) > 0 {
+	here := slices.DeleteFunc(harness.Present(), func(name string) bool { return name == info.Name })
+	if len(here) > 0 {
 		fix += "; or use a harness whose program is here: " + strings.Join(here, ", ")
 	}
 	return fix

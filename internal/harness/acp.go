@@ -162,6 +162,12 @@ func (s *acpSession) failure(ctx context.Context, w *watch, err error) Reply {
 		return r
 	}
 	text, status := errorText(err)
+	if s.id == "" && s.program != nil && !hasCode(err, codeNoLogin) { // it would not even begin: what it wrote says more
+		res := s.program.live.end(false)
+		s.noted = append(s.noted, s.program.live.finish()...)
+		s.program = nil
+		text = evidence(text, res.Stderr)
+	}
 	if hasCode(err, codeNoLogin) {
 		return failed("agent %q (%s) is not logged in (%s): %s", s.c.Agent, s.c.Argv[0], text, s.login())
 	}

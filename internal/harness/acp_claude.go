@@ -12,6 +12,7 @@ func claudeACP() preset {
 		asking:  []string{"default"},
 		writing: []string{"acceptEdits"},
 		install: "npm install -g @agentclientprotocol/claude-agent-acp",
+		signs:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "~/.claude/.credentials.json"},
 		login:   "run `claude` once and use /login, or set ANTHROPIC_API_KEY",
 		cost:    true,
 		effort:  true,

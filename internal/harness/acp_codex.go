@@ -9,10 +9,12 @@ func codexACP() preset {
 		asking:      []string{"auto"},
 		writing:     []string{"auto"},
 		install:     "npm install -g @zed-industries/codex-acp",
+		signs:       []string{"OPENAI_API_KEY", "CODEX_API_KEY", "~/.codex/auth.json"},
 		login:       "run `codex login`, or set OPENAI_API_KEY",
 		bwrap:       true,
 		usedPerCall: true,
-		lacks: []string{"a refused permission ends its turn",
+		lacks: []string{"a refused permission ends its turn", "it writes to /tmp without asking",
+			"it can fall silent when the provider refuses a model request: keep a stall_timeout",
 			"its commands run in a sandbox that needs bubblewrap (the program bwrap) on Linux"},
 	}
 }

@@ -10,6 +10,7 @@ func factoryDroid() preset {
 		asking:  []string{"normal"},
 		writing: []string{"auto-low"},
 		install: "npm install -g droid",
+		signs:   []string{"FACTORY_API_KEY", "~/.factory/auth.json"},
 		login:   "run `droid` once and log in, or set FACTORY_API_KEY",
 		silent:  true,
 		lacks:   []string{"it asks for no permission for what it takes to be of low risk when nobody answers permission requests"},

@@ -13,8 +13,9 @@ func geminiCLI() preset {
 		asking:  []string{"default"},
 		writing: []string{"autoEdit"},
 		install: "npm install -g @google/gemini-cli",
+		signs:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "~/.gemini/oauth_creds.json"},
 		login:   "run `gemini` once and choose how to log in, or set GEMINI_API_KEY",
 		forgets: true,
-		lacks:   []string{"it repeats a failed model request for minutes: keep a stall_timeout"},
+		lacks:   []string{"it does not tell when a reply was cut off", "it repeats a failed model request for minutes: keep a stall_timeout"},
 	}
 }

@@ -18,6 +18,6 @@ func openCode() preset {
 		silent:       true,
 		cost:         true,
 		lacks: []string{"it tells the tokens of a turn's last model request only, so they are not counted",
-			"it repeats a failed model request for minutes: keep a stall_timeout"},
+			"it does not tell when a reply was cut off", "it repeats a failed model request for minutes: keep a stall_timeout"},
 	}
 }

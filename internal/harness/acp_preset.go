@@ -19,9 +19,10 @@ type preset struct {
 	asking  []string // for a turn that writes, when somebody answers permission requests
 	writing []string // for a turn that writes, when nobody does
 
-	install string // the command that installs the program
-	login   string // what a person does to log in
-	bwrap   bool   // on Linux its commands run in a sandbox for which the program bwrap must be there
+	install string   // the command that installs the program
+	signs   []string // of a login: variables, and files as ~/…
+	login   string   // what a person does to log in
+	bwrap   bool     // on Linux its commands run in a sandbox for which the program bwrap must be there
 
 	effort       bool // it offers a choice of how long it thinks
 	silent       bool // it tells no usage
@@ -47,5 +48,5 @@ func anyACP() preset {
 // speaks is the row of a harness that drives an agent over the protocol.
 func speaks(name string, p preset) Info {
 	return Info{Name: name, Harness: acpAgents{p}, Summary: p.title, Remembers: true, Resumes: !p.forgets,
-		ReportsCost: p.cost, Permits: true, Effort: p.effort, Silent: p.silent, Program: p.program, Install: p.install, Login: p.login, Lacks: p.lacks}
+		ReportsCost: p.cost, Permits: true, Effort: p.effort, Silent: p.silent, Program: p.program, Install: p.install, Login: p.login, LoginSigns: p.signs, Lacks: p.lacks}
 }

@@ -11,6 +11,7 @@ func qwenCode() preset {
 		asking:    []string{"default"},
 		writing:   []string{"auto-edit"},
 		install:   "npm install -g @qwen-code/qwen-code",
+		signs:     []string{"OPENAI_API_KEY", "~/.qwen/oauth_creds.json"},
 		login:     "set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run `qwen` once and choose how to log in",
 		silent:    true,
 		lacks:     []string{"it repeats a failed model request for minutes: keep a stall_timeout"},

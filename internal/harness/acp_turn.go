@@ -111,7 +111,7 @@ func (t *acpTurn) usage(u acpUpdate) {
 		t.session.lastUsed = u.Used
 		t.used += u.Used
 		used := t.used
-		t.spent.Input = &used
+		t.spent.Total = &used
 	}
 	if t.spent != (Usage{}) {
 		t.watch.spent(t.spent)
@@ -141,6 +141,7 @@ func (t *acpTurn) permission(ctx context.Context, q acpPermission) acp.RequestPe
 	t.mu.Lock()
 	use := t.box.learn(q.ToolCall.acpTool, q.ToolCall.Content)
 	tool, title := use.Tool, use.title
+	t.worked = true
 	t.tell()
 	t.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)

@@ -19,7 +19,10 @@ type acpMessage struct {
 // acpStart is the answer to initialize.
 type acpStart struct {
 	ProtocolVersion int `json:"protocolVersion"`
-	Capabilities    struct {
+	Info            struct {
+		Version string `json:"version"`
+	} `json:"agentInfo"`
+	Capabilities struct {
 		LoadSession bool `json:"loadSession"`
 		Session     struct {
 			Resume json.RawMessage `json:"resume"`

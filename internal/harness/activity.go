@@ -83,11 +83,15 @@ type Usage struct {
 	CacheRead  *int     // the part of Input that came from a cache
 	CacheWrite *int     // the part of Input that was put into a cache
 	Output     *int     // tokens that were written, hidden reasoning among them
+	Total      *int     // Input and Output together, of an agent that does not tell them apart; else nil
 	Cost       *float64 // in US dollars
 }
 
 // Tokens is Input and Output together; false when neither is known.
 func (u Usage) Tokens() (int, bool) {
+	if u.Total != nil {
+		return *u.Total, true
+	}
 	if u.Input == nil && u.Output == nil {
 		return 0, false
 	}
@@ -102,14 +106,14 @@ func (u Usage) Tokens() (int, bool) {
 
 // add is the sum of two usages of one agent; what one of them does not know counts as nothing if the other does.
 func (u Usage) add(v Usage) Usage {
-	return Usage{sum(u.Input, v.Input), sum(u.CacheRead, v.CacheRead), sum(u.CacheWrite, v.CacheWrite), sum(u.Output, v.Output), sum(u.Cost, v.Cost)}
+	return Usage{sum(u.Input, v.Input), sum(u.CacheRead, v.CacheRead), sum(u.CacheWrite, v.CacheWrite), sum(u.Output, v.Output), sum(u.Total, v.Total), sum(u.Cost, v.Cost)}
 }
 
 // since is what was spent between an earlier total and this one, for agents that report totals of a session. A
 // total that fell was begun anew, and counts by itself.
 func (u Usage) since(earlier Usage) Usage {
 	return Usage{rise(u.Input, earlier.Input), rise(u.CacheRead, earlier.CacheRead), rise(u.CacheWrite, earlier.CacheWrite),
-		rise(u.Output, earlier.Output), rise(u.Cost, earlier.Cost)}
+		rise(u.Output, earlier.Output), rise(u.Total, earlier.Total), rise(u.Cost, earlier.Cost)}
 }
 
 func sum[N int | float64](a, b *N) *N {

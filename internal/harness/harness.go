@@ -147,7 +147,16 @@ type Info struct {
 	Program     string   // the program that it starts unless argv says otherwise; "" when it has none of its own
 	Install     string   // the command that installs Program
 	Login       string   // what a person does to log in; "" when that is not Foundry's to know
+	LoginSigns  []string // variables, and files as ~/…, that are there when somebody is logged in
 	Lacks       []string // what else it cannot do, or does in its own way: sentences without a full stop
+}
+
+// LoginFix says how one logs in.
+func (i Info) LoginFix() string {
+	if i.Login != "" {
+		return i.Login
+	}
+	return "log in with the agent's own program"
 }
 
 // Table is every harness that the language knows, in the order of the documentation.
@@ -159,10 +168,10 @@ func Table() []Info {
 			Summary: "any program: prompt on stdin, reply on stdout, one process a turn"},
 		speaks("acp", anyACP()),
 		{Name: "claude", Harness: claude{}, Remembers: true, Resumes: true, ReportsCost: true, Permits: true, KeepsTools: true, Effort: true,
-			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code",
+			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code", Login: claudeACP().login, LoginSigns: claudeACP().signs,
 			Summary: "Claude Code, one process for a session"},
 		{Name: "codex", Harness: codex{}, Remembers: true, Resumes: true, Permits: true, Effort: true,
-			Program: "codex", Install: "npm install -g @openai/codex",
+			Program: "codex", Install: "npm install -g @openai/codex", Login: codexACP().login, LoginSigns: codexACP().signs,
 			Summary: "Codex CLI, one process for a session"},
 		speaks("claude-acp", claudeACP()),
 		speaks("codex-acp", codexACP()),
