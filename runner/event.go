@@ -141,11 +141,12 @@ type RunInfo struct {
 	Request     string            `json:"request,omitempty"`
 	Params      map[string]string `json:"params,omitempty"`
 	KeepGoing   bool              `json:"keep_going,omitempty"`
-	Jobs        int               `json:"jobs,omitempty"`  // phases at a time; 0 is 1
-	From        string            `json:"from,omitempty"`  // phases before it are taken as not run
-	Until       string            `json:"until,omitempty"` // phases after it are not run
-	Only        []string          `json:"only,omitempty"`  // of a watch: no other phase runs, no rule of these leads anywhere, and the run is accepted when they pass
-	Force       bool              `json:"force,omitempty"` // what was proven before does not count
+	Jobs        int               `json:"jobs,omitempty"`   // phases at a time; 0 is 1
+	Agents      int               `json:"agents,omitempty"` // agent phases among them; 0 is as many as Jobs
+	From        string            `json:"from,omitempty"`   // phases before it are taken as not run
+	Until       string            `json:"until,omitempty"`  // phases after it are not run
+	Only        []string          `json:"only,omitempty"`   // of a watch: no other phase runs, no rule of these leads anywhere, and the run is accepted when they pass
+	Force       bool              `json:"force,omitempty"`  // what was proven before does not count
 	Who         string            `json:"who,omitempty"`
 	File        string            `json:"file,omitempty"` // the pipeline file
 	FileCommit  string            `json:"file_commit,omitempty"`

@@ -219,12 +219,24 @@ func (m *machine) behindAsk() graph.Set {
 }
 
 // hasRoom says whether one more phase fits beside what runs: within the number of jobs, one writer or many
-// readers, and list order between a writer and what nothing orders against it.
+// readers, and list order between phases that nothing orders and that may not overlap.
 func (m *machine) hasRoom(p graph.PhaseID) bool {
-	return m.s.running.Len() < max(m.s.info.Jobs, 1) && !m.givesWay(p)
+	if m.s.running.Len() >= max(m.s.info.Jobs, 1) || m.givesWay(p) {
+		return false
+	}
+	if m.g.Phases[p].Kind != graph.AgentWork || m.s.info.Agents == 0 {
+		return true
+	}
+	agents := 0
+	for q := range m.s.running.All {
+		if m.g.Phases[q].Kind == graph.AgentWork {
+			agents++
+		}
+	}
+	return agents < m.s.info.Agents
 }
 
-// givesWay says whether a phase that may start has to let others go first, among which one of the two writes.
+// givesWay says whether a phase that may start has to let others go first, with which it may not overlap.
 func (m *machine) givesWay(p graph.PhaseID) bool {
 	rivals := m.s.plan.rivals[p]
 	if len(rivals) == 0 {

@@ -250,7 +250,7 @@ const (
 type plan struct {
 	order  []graph.PhaseID   // list order, a detour behind the last phase that routes to it
 	rank   []int             // by phase: its index in order
-	rivals [][]graph.PhaseID // by phase: those that nothing orders against it, where one of the two writes
+	rivals [][]graph.PhaseID // by phase: those that nothing orders against it and that may not overlap with it
 	calls  []graph.PhaseID   // those that call a pipeline, innermost first
 	looked graph.Set         // whose `changed` or `violations` some text reads
 }
@@ -286,34 +286,7 @@ func newPlan(g *graph.Graph) *plan {
 	for i, id := range p.order {
 		p.rank[id] = i
 	}
-	var writers []graph.PhaseID
-	for i := range g.Phases {
-		if g.Phases[i].Writer {
-			writers = append(writers, graph.PhaseID(i))
-		}
-	}
-	for i := range g.Phases {
-		a := graph.PhaseID(i)
-		unordered := func(b graph.PhaseID) bool {
-			return a != b && g.Phases[a].Owner == g.Phases[b].Owner && g.Phases[b].Kind != graph.Ask && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a)
-		}
-		if g.Phases[a].Kind == graph.Ask {
-			continue
-		}
-		if g.Phases[a].Writer {
-			for j := range g.Phases {
-				if unordered(graph.PhaseID(j)) {
-					p.rivals[a] = append(p.rivals[a], graph.PhaseID(j))
-				}
-			}
-			continue
-		}
-		for _, b := range writers {
-			if unordered(b) {
-				p.rivals[a] = append(p.rivals[a], b)
-			}
-		}
-	}
+	p.findRivals(g)
 	for i := range g.Phases {
 		if g.Phases[i].Call != nil {
 			p.calls = append(p.calls, graph.PhaseID(i))

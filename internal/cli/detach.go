@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -87,6 +88,9 @@ func (s *session) detachedArgs(c *cli.Context, id string) []string {
 		if c.Bool(name) {
 			args = append(args, "--"+name)
 		}
+	}
+	if c.IsSet("jobs") {
+		args = append(args, "--jobs", strconv.Itoa(c.Int("jobs")))
 	}
 	for _, name := range []string{"set", "agent"} {
 		for _, value := range c.StringSlice(name) {

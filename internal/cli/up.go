@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.StringFlag{Name: "until", Usage: "stop after `PHASE`"},
 				&cli.BoolFlag{Name: "force", Usage: "start what was proven before, too: phases with sources are not up to date"},
 				&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run what depends on a failed phase anyway"},
-				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "phases at a time; `N` above 1 is not built yet", Value: 1},
+				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` phases at a time; as many as processors, 2 of them agents, when absent"},
 				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
 				&cli.BoolFlag{Name: "watch", Usage: "run the checks on every change, as foundry watch does"},
@@ -97,8 +98,8 @@ func (s *session) up(c *cli.Context) error {
 	if c.Bool("json") && !c.Bool("dry-run") {
 		return badUsage("--json goes with --dry-run").hintf("--output json prints the events of a run")
 	}
-	if c.Int("jobs") != 1 {
-		return badUsage("--jobs %d: phases do not overlap yet", c.Int("jobs")).hintf("leave it out")
+	if n := c.Int("jobs"); c.IsSet("jobs") && (n < 1 || n > mostJobs) {
+		return badUsage("--jobs %d: must lie between 1 and %d", n, mostJobs)
 	}
 	p, err := s.loadOrBuiltins()
 	if err != nil {
@@ -120,6 +121,7 @@ func (s *session) up(c *cli.Context) error {
 	}
 	info := &runner.RunInfo{Pipeline: g.Pipeline, Request: request, KeepGoing: c.Bool("keep-going"), Force: c.Bool("force"), From: c.String("from"), Until: c.String("until"),
 		Who: who(), File: p.name, Fingerprint: g.Fingerprint, Version: versionText()}
+	info.Jobs, info.Agents = jobs(c.Int("jobs"))
 	if info.Params, err = parameters(g, c.StringSlice("set")); err != nil {
 		return err
 	}
@@ -155,6 +157,17 @@ func (s *session) up(c *cli.Context) error {
 		s.note("foundry: %s", text)
 	}
 	return s.launch(pl, p, g, info, launching{id: c.String("run-id"), form: outputForm(c), input: s.interactive(c)})
+}
+
+// mostJobs bounds how many phases a run has at a time.
+const mostJobs = 1000
+
+// jobs are how many phases run at a time, and how many of them may be agents.
+func jobs(asked int) (all, agents int) {
+	if asked > 0 {
+		return asked, asked
+	}
+	return max(runtime.NumCPU(), 2), 2
 }
 
 // launching is how a new run is started: the id that the process which detached it has told, the form of the

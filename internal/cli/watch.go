@@ -251,6 +251,7 @@ func (x *watching) info(only []string) (*runner.RunInfo, *graph.Graph, error) {
 	g := x.g
 	info := &runner.RunInfo{Pipeline: g.Pipeline, Request: x.request, KeepGoing: x.c.Bool("keep-going"), Force: x.c.Bool("force"), Only: only,
 		Who: who(), File: x.p.name, Fingerprint: g.Fingerprint, Version: versionText(), Isolation: "checkout", Merge: "never"}
+	info.Jobs, info.Agents = jobs(0)
 	var err error
 	if info.Params, err = parameters(g, x.c.StringSlice("set")); err != nil {
 		return nil, nil, err

@@ -55,12 +55,14 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 		if proven, err = d.upToDate(ph, c, start, &e); err != nil || proven {
 			break
 		}
-		if err = d.begins(ctx, ph.Name, ph.Name, ph.Boundary.Protect); err != nil {
+		var ends func()
+		if ends, err = d.begins(ctx, ph.Name, ph.Name, ph.Boundary.Protect); err != nil {
 			break
 		}
 		var logFile string
 		e.Result, logFile, err = d.launch(ctx, start, ph.Script.Label, fileName(ph.Name, c.ID.Visit, ".log"), ph.Timeout)
 		e.File = logFile
+		ends()
 	}
 	if err != nil {
 		send(failed(c, ph.Name, err))
@@ -146,10 +148,12 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 		log = fileName(e.Phase, c.ID.Visit, "."+log)
 	}
 	st, err := runner.ResolveCriterion(d.Graph, s, c.ID.Phase, &cr.Command, d.world(ctx, s, c.ID.Phase))
+	ends := func() {}
 	if err == nil {
-		err = d.begins(ctx, e.Phase, "criterion "+cr.Name, d.Graph.BodyOf(c.ID.Phase).Protect)
+		ends, err = d.begins(ctx, e.Phase, "criterion "+cr.Name, d.Graph.BodyOf(c.ID.Phase).Protect)
 	}
 	if err == nil {
+		defer ends()
 		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, log, cr.Command.Timeout)
 	}
 	switch {

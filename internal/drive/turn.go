@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"foundry/graph"
@@ -68,6 +69,9 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
+	mine := d.takeTurns(c.Agent)
+	mine.Lock()
+	defer mine.Unlock()
 	session, err := d.session(ctx, c.Agent)
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
@@ -149,6 +153,17 @@ func meter(out *runner.Reply, r harness.Reply) {
 	if r.Calls != nil {
 		out.Calls, out.CallsKnown = *r.Calls, true
 	}
+}
+
+// takeTurns is held while a turn of an agent's session goes on.
+func (d *driver) takeTurns(index int) *sync.Mutex {
+	d.sessionMu.Lock()
+	defer d.sessionMu.Unlock()
+	index = d.Graph.Agents[index].Session
+	if d.talking[index] == nil {
+		d.talking[index] = &sync.Mutex{}
+	}
+	return d.talking[index]
 }
 
 // session is the agent's one session in this run, in whichever pipelines it works; turns that an earlier process had

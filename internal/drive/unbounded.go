@@ -21,13 +21,14 @@ type unbounded struct {
 	phase   string // "" for a criterion of the run, the call for one of a called pipeline
 	name    string // as a warning names it
 	protect []glob.Rule
+	running *bool // whether it still does; nil for one of an earlier process
 }
 
-// begins notes that a program without a boundary is about to run. There is a snapshot from before it, if need
-// be one made for it.
-func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.Rule) error {
+// begins notes that a program without a boundary is about to run, and ends that it has ended. There is a snapshot from
+// before it, if need be one made for it.
+func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.Rule) (ends func(), err error) {
 	if d.watching {
-		return nil
+		return func() {}, nil
 	}
 	d.snapMu.Lock()
 	none := d.last == nil
@@ -35,21 +36,27 @@ func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.
 	if none {
 		snap, err := d.Tree.Snapshot(ctx)
 		if err != nil {
-			return fmt.Errorf("taking a snapshot of the workspace: %w", err)
+			return nil, fmt.Errorf("taking a snapshot of the workspace: %w", err)
 		}
 		d.seen(snap)
 	}
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
-	d.since = append(d.since, unbounded{phase, name, protect})
-	return nil
+	running := true
+	d.since = append(d.since, unbounded{phase, name, protect, &running})
+	return func() {
+		d.snapMu.Lock()
+		running = false
+		d.snapMu.Unlock()
+	}, nil
 }
 
-// seen notes the newest snapshot: nothing has run since.
+// seen notes the newest snapshot: nothing has run since but what still does.
 func (d *driver) seen(s workspace.Snapshot) {
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
-	d.last, d.since = &s, nil
+	d.last = &s
+	d.since = slices.DeleteFunc(slices.Clone(d.since), func(u unbounded) bool { return u.running == nil || !*u.running })
 }
 
 // look takes a snapshot and, with it, catches up on programs that ran since the last one without a boundary of
@@ -159,14 +166,14 @@ func (d *driver) recall(ctx context.Context) error {
 			}
 		case runner.PhaseStarted:
 			if id, ok := d.Graph.Lookup(e.Phase); ok && d.Graph.Phases[id].Kind == graph.Code {
-				since = append(since, unbounded{e.Phase, e.Phase, d.Graph.Phases[id].Boundary.Protect})
+				since = append(since, unbounded{e.Phase, e.Phase, d.Graph.Phases[id].Boundary.Protect, nil})
 			}
 		case runner.CriterionDone:
 			call, ok := d.Graph.Lookup(e.Phase)
 			if !ok {
 				call = -1
 			}
-			since = append(since, unbounded{e.Phase, "criterion " + e.Criterion, d.Graph.BodyOf(call).Protect})
+			since = append(since, unbounded{e.Phase, "criterion " + e.Criterion, d.Graph.BodyOf(call).Protect, nil})
 		}
 	}
 	if len(since) == 0 {

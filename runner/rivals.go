@@ -1,0 +1,99 @@
+package runner
+
+import "foundry/graph"
+
+// This file says which phases may not overlap although nothing orders them. In one workspace there is one writer, or
+// many readers. What is compared with the tree from before it cannot share it with commands that may write without
+// having declared it: nobody could tell whose change is whose. Two phases of one session take turns.
+
+// use is how a phase uses the workspace, as a set.
+type use uint8
+
+const (
+	alone    use = 1 << iota // it writes, may be put back, or judges the tree by a command
+	compared                 // its changes are looked at
+	loose                    // a command that declares nothing
+)
+
+// clash says whether two phases with these uses may not overlap.
+func (a use) clash(b use) bool {
+	return a != 0 && b != 0 && ((a|b)&alone != 0 || a&compared != 0 && b&loose != 0 || a&loose != 0 && b&compared != 0)
+}
+
+// useOf is a phase's use; that of a call is all that it runs.
+func (p *plan) useOf(g *graph.Graph, id graph.PhaseID) use {
+	ph := &g.Phases[id]
+	if ph.Writer || ph.Optional {
+		return alone
+	}
+	for _, gate := range ph.Gates {
+		if gate.Command != nil {
+			return alone
+		}
+	}
+	switch ph.Kind {
+	case graph.AgentWork, graph.Status:
+		return compared
+	case graph.Code:
+		if ph.Declared || len(ph.Gates) > 0 || p.looked.Has(id) {
+			return compared
+		}
+		return loose
+	case graph.Commit:
+		return alone
+	case graph.Calls:
+		var all use
+		for inner := id + 1; inner <= ph.Call.Last; inner++ {
+			all |= p.useOf(g, inner)
+		}
+		if len(ph.Call.Criteria) > 0 {
+			all |= loose
+		}
+		return all
+	}
+	return 0
+}
+
+// findRivals fills in who may not overlap with whom.
+func (p *plan) findRivals(g *graph.Graph) {
+	n := len(g.Phases)
+	uses := make([]use, n)
+	var kinds [8][]graph.PhaseID // by use, so that phases that nothing keeps apart are not looked at in pairs
+	for i := range g.Phases {
+		id := graph.PhaseID(i)
+		if g.Phases[i].Kind != graph.Ask {
+			uses[i] = p.useOf(g, id)
+			kinds[uses[i]] = append(kinds[uses[i]], id)
+		}
+	}
+	sessions := map[int][]graph.PhaseID{}
+	for i := range g.Phases {
+		if g.Phases[i].Kind == graph.AgentWork {
+			s := g.Agents[g.Phases[i].Agent].Session
+			sessions[s] = append(sessions[s], graph.PhaseID(i))
+		}
+	}
+	for i := range g.Phases {
+		a := graph.PhaseID(i)
+		add := func(b graph.PhaseID) {
+			if a != b && g.Phases[a].Owner == g.Phases[b].Owner && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a) {
+				p.rivals[a] = append(p.rivals[a], b)
+			}
+		}
+		for other, list := range kinds {
+			if uses[a].clash(use(other)) {
+				for _, b := range list {
+					add(b)
+				}
+			}
+		}
+		if g.Phases[i].Kind != graph.AgentWork {
+			continue
+		}
+		for _, b := range sessions[g.Agents[g.Phases[i].Agent].Session] {
+			if !uses[a].clash(uses[b]) {
+				add(b)
+			}
+		}
+	}
+}
