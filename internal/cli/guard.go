@@ -6,10 +6,11 @@ import (
 	"foundry/internal/process"
 )
 
-// guardVerb is how this program starts itself to end the processes of a run that was killed.
+// guardVerb is how this program starts itself to end the processes of a run that was killed, and to give the terminal
+// back that it had.
 func guardVerb(s *session) verb {
 	return verb{Command: &cli.Command{
 		Name: process.GuardVerb, Hidden: true,
-		Action: func(*cli.Context) error { return process.GuardMain(s.in) },
+		Action: func(*cli.Context) error { return process.GuardMain(s.in, func() { giveBack(s.out) }) },
 	}}
 }

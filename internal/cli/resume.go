@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,13 +40,13 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 				&cli.BoolFlag{Name: "force", Usage: "run finished phases again that the edited pipeline defines otherwise"},
 				&cli.BoolFlag{Name: "keep-pipeline", Usage: "go on with the recorded pipeline, whatever the file says now"},
 				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` for the phases that are blocked"},
-				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, tty, plain or json (`FORM`); auto is tty on a terminal"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
 			},
 			Action: s.resume,
 		},
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
-		values:   map[string][]string{"output": {"auto", "plain", "json"}},
+		values:   map[string][]string{"output": runForms()},
 		operands: runCandidates,
 		phases:   runPhases,
 		examples: []example{
@@ -59,7 +60,8 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 }
 
 func (s *session) resume(c *cli.Context) error {
-	if err := atMost(c, 1); err != nil {
+	form, err := s.runForm(c)
+	if err := errors.Join(atMost(c, 1), err); err != nil {
 		return err
 	}
 	pl, err := s.openPlace()
@@ -77,7 +79,7 @@ func (s *session) resume(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return s.settleLate(driving{pl: pl, rec: rec, graph: kept.newest, info: info, format: outputForm(c)}, runner.View{Status: runner.RunAccepted, Info: info})
+		return s.settleLate(driving{pl: pl, rec: rec, graph: kept.newest, info: info, format: form}, runner.View{Status: runner.RunAccepted, Info: info})
 	}
 	again, err := s.replay(pl, rec)
 	if err != nil {
@@ -115,7 +117,7 @@ func (s *session) resume(c *cli.Context) error {
 		}
 	}
 	again.first = append(append(grants, resumed), overdue(again, time.Now())...)
-	again.format, again.input = outputForm(c), s.interactive(c)
+	again.format, again.input = form, s.interactive(c)
 	return s.drive(*again)
 }
 
@@ -146,9 +148,7 @@ func (s *session) settleLate(d driving, v runner.View) error {
 	rec := d.rec
 	rec.Hide(s.mask(d.graph))
 	view := s.newShow(d.format, d.graph)
-	for _, e := range rec.Events() {
-		view.plain.Trace().Add(&e)
-	}
+	view.recall(rec.Events())
 	record := appendTo(rec)
 	sc := drive.Scene{Graph: d.graph, Repo: d.pl.repo, Record: rec, Append: func(events ...runner.Event) error {
 		if err := record(events...); err != nil {
@@ -329,13 +329,13 @@ workspace was edited since, what judged the old tree runs again and the question
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` that goes with the answer"},
 				&cli.BoolFlag{Name: "no-continue", Usage: "record the answer and leave the run parked"},
-				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, tty, plain or json (`FORM`); auto is tty on a terminal"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; a further ask phase parks the run"},
 			},
 			Action: func(c *cli.Context) error { return s.answer(c, word) },
 		},
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
-		values:   map[string][]string{"output": {"auto", "plain", "json"}},
+		values:   map[string][]string{"output": runForms()},
 		operands: runCandidates,
 		phases:   runPhases,
 		examples: []example{
@@ -346,7 +346,8 @@ workspace was edited since, what judged the old tree runs again and the question
 }
 
 func (s *session) answer(c *cli.Context, word string) error {
-	if err := atMost(c, 2); err != nil {
+	form, err := s.runForm(c)
+	if err := errors.Join(atMost(c, 2), err); err != nil {
 		return err
 	}
 	d, err := s.reopen(c.Args().First())
@@ -365,7 +366,7 @@ func (s *session) answer(c *cli.Context, word string) error {
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who()}
 	answered := runner.Event{Kind: runner.AskAnswered, Phase: d.graph.Phases[p].Name, Visit: d.state.Phase(p).Visits, Answer: word, Text: c.String("message"), Who: who()}
 	d.first = []runner.Event{resumed, answered}
-	d.format, d.input = outputForm(c), s.interactive(c)
+	d.format, d.input = form, s.interactive(c)
 	if c.Bool("no-continue") {
 		return s.recordAnswer(d)
 	}

@@ -17,6 +17,7 @@ import (
 	"foundry/graph"
 	"foundry/internal/drive"
 	"foundry/internal/journal"
+	"foundry/internal/live"
 	"foundry/internal/process"
 	"foundry/internal/report"
 	"foundry/runner"
@@ -27,11 +28,16 @@ import (
 // show is how a run is shown while it goes on.
 type show struct {
 	s      *session
-	format string // plain or json
+	format string // tty, plain or json
 	plain  *report.Plain
 	watch  *watching // whose stream it is in; may be nil
 	id     string    // of the run
 	mu     sync.Mutex
+
+	screen *screen         // nil while there is none
+	left   sync.WaitGroup  // of the goroutine that waits for its end
+	held   strings.Builder // the lines up to now, for when it is left
+	over   bool            // it is closed, not left
 }
 
 func (s *session) newShow(format string, g *graph.Graph) *show {
@@ -41,6 +47,16 @@ func (s *session) newShow(format string, g *graph.Graph) *show {
 // style is how reports are drawn on standard output.
 func (s *session) style() report.Style {
 	return report.Style{Color: s.colored(s.out), Width: terminalWidth(s.out)}
+}
+
+// recall takes up what the log of a run holds already, without showing it anew.
+func (v *show) recall(events []runner.Event) {
+	for _, e := range events {
+		v.plain.Trace().Add(&e)
+		if v.screen != nil {
+			v.screen.view.Tell(live.Event{Event: e})
+		}
+	}
 }
 
 // event shows one event. A reader that has gone away does not stop a run.
@@ -59,11 +75,16 @@ func (v *show) event(e runner.Event) {
 		return
 	}
 	text := v.plain.Event(e)
-	if v.watch != nil && (e.Kind == runner.RunStarted || e.Kind == runner.PhaseNotRun) {
-		return // each run of a watch would say the same
-	}
-	if !v.s.quiet && text != "" {
+	switch {
+	case v.s.quiet:
+	case v.watch != nil && (e.Kind == runner.RunStarted || e.Kind == runner.PhaseNotRun): // each run of a watch would say the same
+	case v.screen != nil:
+		v.held.WriteString(text)
+	default:
 		fmt.Fprint(v.s.out, text)
+	}
+	if v.screen != nil {
+		v.screen.view.Tell(live.Event{Event: e})
 	}
 }
 
@@ -81,7 +102,7 @@ type driving struct {
 	missing []runner.Event
 	first   []runner.Event // the first starts or resumes it
 	make    bool           // the workspace is still to be made
-	format  string         // plain or json
+	format  string         // tty, plain or json
 	input   bool           // a person is at the terminal
 	ctx     context.Context
 	watch   *watching // which the run belongs to; may be nil
@@ -98,11 +119,11 @@ func (s *session) drive(d driving) error {
 	}
 	view := s.newShow(d.format, d.graph)
 	view.watch, view.id = d.watch, d.rec.ID()
-	for _, e := range d.rec.Events() {
-		view.plain.Trace().Add(&e)
-	}
 	environ := process.Environ(os.Environ())
 	guard := &process.Guard{Token: d.rec.ID()}
+	if d.format == "tty" {
+		guard.Terminal, _ = s.out.(*os.File)
+	}
 	self, err := selfPath()
 	if err == nil {
 		err = guard.Start(self)
@@ -115,12 +136,17 @@ func (s *session) drive(d driving) error {
 		defer stop()
 	}
 	force := make(chan struct{})
-	unheard := sync.OnceFunc(s.secondSignal(force))
+	if err := view.toScreen(d.rec.ID(), d.rec.Dir(), d.graph, guard); err != nil {
+		return failure(err)
+	}
+	defer view.fromScreen()
+	view.recall(d.rec.Events())
+	unheard := sync.OnceFunc(s.secondSignal(force, view.say))
 	defer unheard()
 	c := drive.Config{Graph: was, Edited: edited, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Proofs: filepath.Join(d.pl.repo.Home(), ".foundry", "proven"), Force: force,
 		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard, force)}
 	if d.input {
-		c.Ask = s.askPerson
+		c.Ask = view.ask
 	}
 	if !d.make {
 		if c.Tree, err = drive.Reopen(d.ctx, d.graph, d.pl.repo, *d.info); err != nil {
@@ -164,7 +190,7 @@ func (s *session) drive(d driving) error {
 }
 
 // secondSignal closes force when a further signal comes after the first one has cancelled the context.
-func (s *session) secondSignal(force chan struct{}) (stop func()) {
+func (s *session) secondSignal(force chan struct{}, say func(string)) (stop func()) {
 	done := make(chan struct{})
 	signals := make(chan os.Signal, 1)
 	go func() {
@@ -176,7 +202,7 @@ func (s *session) secondSignal(force chan struct{}) (stop func()) {
 		if s.prompt.Load() {
 			fmt.Fprintln(s.err) // the line of a question has no end yet
 		}
-		s.note("foundry: stopping; once more to kill what runs")
+		say("foundry: stopping; once more to kill what runs")
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		select {
 		case <-signals:
@@ -202,6 +228,7 @@ func (s *session) broken(d driving, err error) error {
 
 // conclude prints the final block and turns the run's end into an exit.
 func (s *session) conclude(d driving, view *show) error {
+	view.fromScreen()
 	trace := report.TraceOf(d.rec.ID(), d.rec.Events())
 	facts := report.Facts{Graph: d.graph, Records: s.display(d.rec.Dir()), Now: time.Now(), Verbose: s.verbose, Changed: s.diffStat(d.pl, d.rec.Events())}
 	switch {

@@ -24,7 +24,6 @@ import (
 )
 
 func upVerb(s *session) verb {
-	outputs := []string{"auto", "plain", "json"}
 	merges := []string{"auto", "ask", "never"}
 	return verb{
 		Command: &cli.Command{
@@ -54,7 +53,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 				&cli.BoolFlag{Name: "force", Usage: "start what was proven before, too: phases with sources are not up to date"},
 				&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run what depends on a failed phase anyway"},
 				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` phases at a time; as many as processors, 2 of them agents, when absent"},
-				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`)"},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, tty, plain or json (`FORM`); auto is tty on a terminal"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
 				&cli.BoolFlag{Name: "watch", Usage: "run the checks on every change, as foundry watch does"},
 				&cli.StringFlag{Name: "run-id", Hidden: true, Usage: "`ID` of the run to make, from the process that detached it"},
@@ -62,7 +61,7 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 			Action: s.up,
 		},
 		exits:    []Exit{Refused, Failed, Parked, OverBudget, Interrupted},
-		values:   map[string][]string{"output": outputs, "merge": merges},
+		values:   map[string][]string{"output": runForms(), "merge": merges},
 		operands: pipelineCandidates,
 		phases:   pipelinePhases,
 		examples: []example{
@@ -79,7 +78,8 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 }
 
 func (s *session) up(c *cli.Context) error {
-	if err := oneOf("--output", c.String("output"), []string{"auto", "plain", "json"}); err != nil {
+	form, err := s.runForm(c)
+	if err != nil {
 		return err
 	}
 	if c.Bool("watch") {
@@ -156,7 +156,7 @@ func (s *session) up(c *cli.Context) error {
 	for _, text := range s.notMasked(g.Project.Secrets) {
 		s.note("foundry: %s", text)
 	}
-	return s.launch(pl, p, g, info, launching{id: c.String("run-id"), form: outputForm(c), input: s.interactive(c)})
+	return s.launch(pl, p, g, info, launching{id: c.String("run-id"), form: form, input: s.interactive(c)})
 }
 
 // mostJobs bounds how many phases a run has at a time.
@@ -209,7 +209,8 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 
 // interactive says whether questions may be put to whoever started the program.
 func (s *session) interactive(c *cli.Context) bool {
-	return !c.Bool("no-input") && c.String("output") != "json" && isTerminal(s.in) && isTerminal(s.err) && s.getenv("CI") == ""
+	form, err := s.runForm(c)
+	return err == nil && form != "json" && !c.Bool("no-input") && isTerminal(s.in) && (form == "tty" || isTerminal(s.err)) && s.getenv("CI") == ""
 }
 
 func newRecord(pl *place, id string) (*journal.Record, error) {

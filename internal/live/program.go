@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // This file is the part around the model that has the terminal. It takes the whole screen: a list with evidence to
@@ -19,10 +20,18 @@ import (
 // frame is how often the clock, and what came in between, is drawn.
 const frame = 100 * time.Millisecond
 
+// GiveBack is what has to be written to a terminal when a process has died that had a view on it: what the view had
+// switched on is switched off, and the screen from before comes back.
+const GiveBack = ansi.ResetModeSynchronizedOutput + ansi.ResetModeBracketedPaste + ansi.ResetModeUnicodeCore + ansi.ResetModifyOtherKeys +
+	popKeyboard + ansi.ResetStyle + ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable
+
+// popKeyboard takes the view's keyboard protocol from the stack of the terminal.
+const popKeyboard = "\x1b[<1u"
+
 // Controls are what keys do beyond the view. They are called from goroutines that Close waits for.
 type Controls struct {
 	Interrupt func()
-	Suspend   func() // the terminal is as it was before the view meanwhile
+	Suspend   func(context.Context) // the terminal is as it was before the view until it returns, at the latest when the context ends
 	Kill      func()
 }
 
@@ -34,6 +43,8 @@ type Program struct {
 
 	controls Controls
 	calls    sync.WaitGroup
+	over     context.Context // ended by Close
+	end      context.CancelFunc
 	tea      *tea.Program
 	closing  context.CancelFunc
 	done     chan struct{}
@@ -46,6 +57,7 @@ func Start(in io.Reader, out io.Writer, o Options, c Controls, delay time.Durati
 	open, closing := context.WithCancel(context.Background())
 	running, stop := context.WithCancel(context.Background())
 	p := &Program{model: New(o), answers: make(chan Answer, 1), controls: c, closing: closing, done: make(chan struct{})}
+	p.over, p.end = context.WithCancel(open)
 	profile := colorprofile.ASCII
 	if o.Color {
 		profile = colorprofile.ANSI
@@ -106,7 +118,8 @@ func (p *Program) Done() <-chan struct{} { return p.done }
 
 // Close ends the view and gives the terminal back. It returns why the view had ended by itself, if it did.
 func (p *Program) Close() error {
-	p.calls.Wait() // what suspends would take the terminal again
+	p.end()
+	p.calls.Wait() // what is suspended would take the terminal again
 	p.closing()
 	<-p.done
 	return p.err
@@ -136,7 +149,10 @@ func (p *Program) suspend() {
 	if p.tea.ReleaseTerminal() != nil {
 		return
 	}
-	p.controls.Suspend()
+	p.controls.Suspend(p.over)
+	if p.over.Err() != nil {
+		return
+	}
 	if err := p.tea.RestoreTerminal(); err != nil {
 		p.tea.Send(lost{err})
 	}

@@ -57,6 +57,9 @@ func (m *Model) layout() layout {
 	default:
 		l.pane = max(4, body/3)
 		l.list = min(len(m.rows), body-l.pane)
+		if l.trail == 2 && l.list < body-l.pane {
+			l.trail, body = 3, body-1 // there is room to set it apart
+		}
 		l.pane = body - l.list
 	}
 	return l

@@ -16,7 +16,8 @@ import (
 
 // When Foundry is killed with -9 it can end nothing any more. The guard is a second process, of the same
 // binary, that does nothing but wait for the end of a pipe from Foundry and then ends what the run started.
-// It is in a session of its own, ignores the signals of a terminal, and holds none of Foundry's streams.
+// It is in a session of its own, ignores the signals of a terminal, and holds none of Foundry's streams but the
+// terminal that a view may have taken and cannot give back any more.
 
 // GuardVerb is the hidden argument with which the binary must call GuardMain.
 const GuardVerb = "__guard"
@@ -29,6 +30,8 @@ const guardGrace = 2 * time.Second
 type Guard struct {
 	// Token is the run's id. Processes that carry it (see RunToken) are ended with the groups.
 	Token string
+	// Terminal is where a view may be drawn, nil when there will be none. See Screen.
+	Terminal *os.File
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -48,6 +51,9 @@ func (g *Guard) Start(self string) error {
 	}
 	defer r.Close()
 	c := &exec.Cmd{Path: self, Args: []string{self, GuardVerb}, Dir: rootDir(), Env: []string{}, Stdin: r, SysProcAttr: ownGroup()}
+	if g.Terminal != nil {
+		c.Stdout = g.Terminal
+	}
 	if _, err = startLeader(c); err != nil {
 		w.Close()
 		return fmt.Errorf("start the guard: %w", err)
@@ -72,6 +78,13 @@ func (g *Guard) Remove(pgid int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tell(fmt.Sprintf("remove %d", pgid))
+}
+
+// Screen tells the guard whether a view has the terminal now.
+func (g *Guard) Screen(taken bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tell(fmt.Sprintf("screen %t", taken))
 }
 
 // Pid returns the pid of the guard process, and 0 when there is none.
@@ -112,10 +125,10 @@ func (g *Guard) Close() error {
 }
 
 // GuardMain is the guard process: it reads what groups there are until Foundry closes the pipe or dies, then
-// ends those that are left, and returns.
-func GuardMain(stdin io.Reader) error {
+// ends those that are left, and returns. If a view had the terminal until then, giveBack is called first.
+func GuardMain(stdin io.Reader, giveBack func()) error {
 	ignoreTerminal()
-	token := ""
+	token, taken := "", false
 	groups := map[int]uint64{}
 	in := bufio.NewScanner(stdin)
 	for in.Scan() {
@@ -123,6 +136,8 @@ func GuardMain(stdin io.Reader) error {
 		switch {
 		case len(f) == 2 && f[0] == "token":
 			token = f[1]
+		case len(f) == 2 && f[0] == "screen":
+			taken = f[1] == "true"
 		case len(f) == 3 && f[0] == "add":
 			pgid, perr := strconv.Atoi(f[1])
 			ticks, terr := strconv.ParseUint(f[2], 10, 64)
@@ -134,6 +149,9 @@ func GuardMain(stdin io.Reader) error {
 				delete(groups, pgid)
 			}
 		}
+	}
+	if taken {
+		giveBack()
 	}
 	endAll(groups, token)
 	return in.Err()

@@ -444,6 +444,26 @@ func TestGuardEndsAllWhenFoundryIsKilled(t *testing.T) {
 	}
 }
 
+// TestGuardGivesTheTerminalBack: a view that had the terminal when Foundry died cannot do it itself.
+func TestGuardGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
+	for taken, want := range map[bool]string{true: "given back", false: ""} {
+		terminal, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &Guard{Terminal: terminal}
+		if err := errors.Join(g.Start(os.Args[0]), g.Screen(true), g.Screen(taken), g.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(terminal.Name())
+		if err != nil || string(got) != want {
+			t.Errorf("taken %t: %q is written, want %q (%v)", taken, got, want, err)
+		}
+		terminal.Close()
+	}
+}
+
 func TestGuardClose(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

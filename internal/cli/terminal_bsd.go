@@ -4,4 +4,8 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-const flushRequest = unix.TIOCFLUSH
+const (
+	flushRequest = unix.TIOCFLUSH
+	getModes     = unix.TIOCGETA
+	setModes     = unix.TIOCSETA
+)
