@@ -238,6 +238,22 @@ func TestSelection(t *testing.T) {
 	at("plan")
 }
 
+// TestActivity: what an agent was seen to do last stands beside it, and the last few things below.
+func TestActivity(t *testing.T) {
+	t.Parallel()
+	l := play(repair(), Options{}).on("plan", 1, entered)
+	for _, text := range []string{"Read calc.go", "Bash go test ./..."} {
+		l.on("plan", 1, runner.Event{Kind: runner.Activity, Text: text})
+	}
+	screen := l.View()
+	if row := strings.Split(screen, "\n")[4]; !strings.Contains(row, "plan") || !strings.Contains(row, "Bash go test ./...") {
+		t.Errorf("the row does not tell what the agent does: %q", row)
+	}
+	if !strings.Contains(screen, "\n  Read calc.go") {
+		t.Errorf("what the agent did before is not there:\n%s", screen)
+	}
+}
+
 // TestHostileTexts: nothing that comes from a run can do more on a terminal than be read.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
