@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -68,10 +67,10 @@ func Examine(ctx context.Context, info Info, c Config) (Health, error) {
 	return out, nil
 }
 
-var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+[\w.+-]*`)
+var versionNumber = pattern(`\d+(?:\.\d+)+[\w.+-]*`)
 
 // versionIn finds the version in what a program prints, which has its name and other words around it.
-func versionIn(text string) string { return versionNumber.FindString(text) }
+func versionIn(text string) string { return versionNumber().FindString(text) }
 
 // login looks for the signs of a login that an agent leaves.
 func (i Info) login(env []string) (Login, string) {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -13,37 +14,42 @@ import (
 // overloaded are the HTTP statuses by which a provider says: not now.
 func overloaded(status int) bool { return status == 429 || status == 529 }
 
+// pattern is a regular expression that is compiled when it is first needed: a start of the program needs none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // limitWords are what agents and providers write when a limit is reached. They are only looked for in the text of an
 // error, never in a reply.
-var limitWords = regexp.MustCompile(`(?i)\b(usage limit|rate[-_ ]limit|ratelimited|hit your (\w+ )?limit|limit reached|quota (exceeded|exhausted)|exceeded your current quota|too many requests|resource.?exhausted|overloaded|insufficient_quota)|\b(status|error|code|http)[ :(]{1,2}(429|529)\b`)
+var limitWords = pattern(`(?i)\b(usage limit|rate[-_ ]limit|ratelimited|hit your (\w+ )?limit|limit reached|quota (exceeded|exhausted)|exceeded your current quota|too many requests|resource.?exhausted|overloaded|insufficient_quota)|\b(status|error|code|http)[ :(]{1,2}(429|529)\b`)
 
 // resetWords find when a limit ends: Claude's "limit reached|1735689600", "retry after 30 seconds", "try again in 1h 5m", an
 // RFC 3339 time.
 var (
-	resetUnix  = regexp.MustCompile(`\|\s*(\d{10})\b`)
-	resetIn    = regexp.MustCompile(`(?i)(?:retry|try again|resets?|available|wait)(?:[ -]?(?:after|in|for))?:?\s+((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|h|minutes?|min|m|seconds?|sec|s)[ ,]*(?:and )?)+)\b`)
-	resetAt    = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
-	resetPiece = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(d|h|m|s)`)
+	resetUnix  = pattern(`\|\s*(\d{10})\b`)
+	resetIn    = pattern(`(?i)(?:retry|try again|resets?|available|wait)(?:[ -]?(?:after|in|for))?:?\s+((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|h|minutes?|min|m|seconds?|sec|s)[ ,]*(?:and )?)+)\b`)
+	resetAt    = pattern(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+	resetPiece = pattern(`(?i)(\d+(?:\.\d+)?)\s*(d|h|m|s)`)
 )
 
 // limitIn says whether the text of an error speaks of a limit, and when that ends if the text says so. now is what
 // "in an hour" counts from.
 func limitIn(text string, now time.Time) (at time.Time, limit bool) {
-	if !limitWords.MatchString(text) {
+	if !limitWords().MatchString(text) {
 		return time.Time{}, false
 	}
-	if m := resetUnix.FindStringSubmatch(text); m != nil {
+	if m := resetUnix().FindStringSubmatch(text); m != nil {
 		n, err := strconv.ParseInt(m[1], 10, 64)
 		if err == nil {
 			return time.Unix(n, 0).UTC(), true
 		}
 	}
-	if m := resetAt.FindString(text); m != "" {
+	if m := resetAt().FindString(text); m != "" {
 		if at, err := time.Parse(time.RFC3339Nano, m); err == nil {
 			return at.UTC(), true
 		}
 	}
-	if m := resetIn.FindStringSubmatch(text); m != nil {
+	if m := resetIn().FindStringSubmatch(text); m != nil {
 		if d := spoken(m[1]); d > 0 {
 			return now.Add(d).UTC(), true
 		}
@@ -55,7 +61,7 @@ func limitIn(text string, now time.Time) (at time.Time, limit bool) {
 func spoken(text string) time.Duration {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 	var sum time.Duration
-	for _, m := range resetPiece.FindAllStringSubmatch(text, -1) {
+	for _, m := range resetPiece().FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
 			return 0
