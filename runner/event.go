@@ -115,7 +115,7 @@ type Event struct {
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
 	Gate      string          `json:"gate,omitempty"`       // gate.checked
-	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified
+	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused
 	Checks    []gates.Check   `json:"checks,omitempty"`
 	Answer    string          `json:"answer,omitempty"` // ask.answered: approve, reject
 	Who       string          `json:"who,omitempty"`
@@ -123,7 +123,16 @@ type Event struct {
 	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
 	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
 	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
+	Tool      *Tool           `json:"tool,omitempty"`    // activity: what the agent used
 	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent
+}
+
+// Tool is one use of a tool by an agent.
+type Tool struct {
+	Name    string   `json:"name"`              // as the agent calls it
+	Kind    string   `json:"kind"`              // read, edit, execute, fetch, think, other
+	Paths   []string `json:"paths,omitempty"`   // from the top of the workspace when they are in it, else absolute
+	Command string   `json:"command,omitempty"` // of execute
 }
 
 // Reused names the visit that evidence was taken over from.

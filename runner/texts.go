@@ -40,6 +40,11 @@ func (e Event) Rewrite(f func(string) string) Event {
 		v := &e.Outside[i]
 		v.Path, v.Reason, v.Note = f(v.Path), f(v.Reason), f(v.Note)
 	}
+	if e.Tool != nil {
+		tool := *e.Tool
+		tool.Name, tool.Paths, tool.Command = f(tool.Name), rewriteList(tool.Paths, f), f(tool.Command)
+		e.Tool = &tool
+	}
 	e.Checks = rewriteChecks(e.Checks, f)
 	return e
 }

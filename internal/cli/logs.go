@@ -31,10 +31,12 @@ func logsVerb(s *session) verb {
 			ArgsUsage: "[RUN] [PHASE]",
 			Description: `Prints the logs of a run in the order they were begun, each under a line with its name; those of one phase, or of one visit
 (build@2), when PHASE is given. -f follows a live run to its end. With --prompts it prints what agents were sent and
-answered instead.`,
+answered instead. Of an agent that speaks a protocol it prints what the agent said and did, a line each; --raw prints the
+messages themselves.`,
 			Flags: []cli.Flag{
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends"},
 				&cli.BoolFlag{Name: "prompts", Usage: "prompts and replies instead of output"},
+				&cli.BoolFlag{Name: "raw", Usage: "the messages of an agent's protocol as they came"},
 			},
 			Action: s.logs,
 		},
@@ -79,9 +81,13 @@ func (s *session) logs(c *cli.Context) error {
 		dirs = []string{"prompts", "replies"}
 	}
 	files := map[string]*logFile{}
+	acts := &acts{pl: pl, id: id, raw: c.Bool("raw") || c.Bool("prompts")}
 	for {
 		live := pl.store.Live(id) // before the last look, so that nothing is missed
-		if err := s.printLogs(pl.store.Dir(id), dirs, name, visit, files, !c.Bool("follow") || !live); err != nil {
+		if err := acts.look(); err != nil {
+			return err
+		}
+		if err := s.printLogs(pl.store.Dir(id), dirs, name, visit, files, acts, !c.Bool("follow") || !live); err != nil {
 			return err
 		}
 		if !c.Bool("follow") || !live {
@@ -119,12 +125,18 @@ func knownPhase(pl *place, id, name string) error {
 
 // printLogs prints what is new in the files of a phase, in the order of their making. last says that nothing will come
 // any more.
-func (s *session) printLogs(dir string, dirs []string, phase string, visit int, files map[string]*logFile, last bool) error {
+func (s *session) printLogs(dir string, dirs []string, phase string, visit int, files map[string]*logFile, acts *acts, last bool) error {
 	for _, rel := range logNames(dir, dirs, phase, visit) {
 		f := files[rel]
 		if f == nil {
 			f = &logFile{rel: rel}
 			files[rel] = f
+		}
+		if text, ok := acts.of(rel); ok {
+			if err := s.printActs(f, text); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := s.printNew(dir, f, last); err != nil {
 			return err

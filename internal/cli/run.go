@@ -41,7 +41,9 @@ type show struct {
 }
 
 func (s *session) newShow(format string, g *graph.Graph) *show {
-	return &show{s: s, format: format, plain: report.NewPlain(s.style(), g)}
+	plain := report.NewPlain(s.style(), g)
+	plain.Acts = s.verbose
+	return &show{s: s, format: format, plain: plain}
 }
 
 // style is how reports are drawn on standard output.

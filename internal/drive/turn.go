@@ -85,6 +85,9 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		timeout = ph.Timeout
 	}
 	may := permits{root: resolved(d.Tree.Dir()), boundary: ph.Boundary, policy: agent.Permissions}
+	note := d.named(c, runner.Activity)
+	note.Turn, note.Agent = c.ID.Turn, agent.Name
+	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(harness.Usage) {})
 	r := session.Turn(ctx, harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
@@ -97,7 +100,8 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 			}
 			return decision
 		},
-	}, nil)
+	}, seen.activity)
+	seen.end()
 	for _, left := range r.Left {
 		e := d.named(c, runner.ProcessLeft)
 		e.Text = left

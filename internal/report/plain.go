@@ -12,6 +12,7 @@ import (
 // Plain draws a run as it goes, a line or a few for each event that means something to a person, none for the
 // others: time since the start, phase, what happened. It is for pipes and for terminals without a live view.
 type Plain struct {
+	Acts  bool // draws what agents are seen to do
 	style Style
 	graph *graph.Graph // may be nil
 	trace *Trace
@@ -205,6 +206,10 @@ func (p *Plain) phase(e *runner.Event) string {
 		if e.Reply != nil && e.Reply.Stop != runner.StopEnd {
 			return p.line(e, Yellow, "turn", stopText(e.Reply))
 		}
+	case runner.Activity:
+		if p.Acts {
+			return p.line(e, Dim, Acting(e), e.Text)
+		}
 	case runner.EnvelopeRejected:
 		return p.line(e, Yellow, "report", "not usable: "+first(firstLine(strings.Join(e.Problems, "\n")), e.Reason)+more(len(e.Problems)-1))
 	case runner.BoundaryChecked, runner.SnapshotTaken:
@@ -246,6 +251,19 @@ func (p *Plain) phase(e *runner.Event) string {
 		return p.run(e)
 	}
 	return ""
+}
+
+// Acting is the word for what an agent was seen to do.
+func Acting(e *runner.Event) string {
+	switch {
+	case e.Outcome == "failed":
+		return "failed"
+	case e.Outcome != "":
+		return "asks"
+	case e.Tool != nil:
+		return "does"
+	}
+	return "says"
 }
 
 func (p *Plain) started(e *runner.Event) string {
