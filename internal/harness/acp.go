@@ -137,6 +137,10 @@ func (s *acpSession) turn(ctx context.Context, t Turn, w *watch) Reply {
 		r.Left = s.end(false)
 		return r
 	}
+	if a.err != nil && cutOff(a.err) {
+		turn.cutOff(a.err)
+		a = answer{reply: acpReply{StopReason: string(acp.StopReasonMaxTokens)}}
+	}
 	if a.err != nil {
 		return s.failure(ctx, w, a.err)
 	}

@@ -13,6 +13,7 @@ func factoryDroid() preset {
 		signs:   []string{"FACTORY_API_KEY", "~/.factory/auth.json"},
 		login:   "run `droid` once and log in, or set FACTORY_API_KEY",
 		silent:  true,
-		lacks:   []string{"it asks for no permission for what it takes to be of low risk when nobody answers permission requests"},
+		lacks: []string{"it does not tell when a reply was cut off", "it repeats a failed model request for minutes: keep a stall_timeout",
+			"it asks for no permission for what it takes to be of low risk when nobody answers permission requests"},
 	}
 }

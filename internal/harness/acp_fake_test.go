@@ -248,6 +248,10 @@ func (f *acpFake) prompted(prompt string) {
 		f.answer(f.prompt, map[string]any{"stopReason": "cancelled"})
 	case "choices":
 		f.end("mode "+f.mode+", model "+f.model, fakeEnd{})
+	case "cut as an error":
+		f.say(`{"status": "succ`)
+		f.chunk("m2", "reason: max_output_tokens")
+		f.fail(f.prompt, -32603, "Internal error", map[string]any{"message": "Incomplete response returned, reason: max_output_tokens"})
 	case "max_turn_requests", "refusal", "cancelled", "siesta":
 		f.say(`{"status":"success"}`)
 		f.answer(f.prompt, map[string]any{"stopReason": f.how})

@@ -223,6 +223,12 @@ func errorText(err error) (text string, status int) {
 	return text, status
 }
 
+// cutOff says that an error stands for a reply that reached the model's limit, which some agents tell so.
+func cutOff(err error) bool {
+	text := said(err)
+	return strings.Contains(text, "max_output_tokens") || strings.Contains(text, "output token maximum")
+}
+
 func said(err error) string {
 	text, _ := errorText(err)
 	return text

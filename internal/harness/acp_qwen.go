@@ -14,6 +14,6 @@ func qwenCode() preset {
 		signs:     []string{"OPENAI_API_KEY", "~/.qwen/oauth_creds.json"},
 		login:     "set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run `qwen` once and choose how to log in",
 		silent:    true,
-		lacks:     []string{"it repeats a failed model request for minutes: keep a stall_timeout"},
+		lacks:     []string{"it does not tell when a reply was cut off", "it repeats a failed model request for minutes: keep a stall_timeout"},
 	}
 }

@@ -73,6 +73,11 @@ var acpCases = []acpCase{
 	{how: "longanswer", replies: func(t *testing.T, _ *workshop, r []Reply) {
 		wantStop(t, r[0], Failed, "it sent a message of 11 MiB, and the limit is 9")
 	}},
+	{how: "cut as an error", replies: func(t *testing.T, _ *workshop, r []Reply) {
+		if r[0].Stop != Truncated || r[0].Text != `{"status": "succ` {
+			t.Errorf("got %s %q", r[0].Stop, r[0].Text)
+		}
+	}},
 	{how: "max_turn_requests", replies: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "max_turn_requests") }},
 	{how: "refusal", replies: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "refused to go on") }},
 	{how: "cancelled", replies: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "nobody has cancelled it") }},

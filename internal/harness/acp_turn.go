@@ -22,6 +22,7 @@ type acpTurn struct {
 	mu      sync.Mutex
 	box     toolbox
 	text    strings.Builder // the last message
+	earlier string          // the message before it
 	saying  strings.Builder // the part of it that nobody was told yet
 	later   *time.Timer     // tells it
 	message string          // the id of the message that the last words belong to
@@ -54,6 +55,7 @@ func (t *acpTurn) said(u acpUpdate) {
 	}
 	if t.worked || u.MessageID != t.message {
 		t.tell()
+		t.earlier = t.text.String()
 		t.text.Reset()
 	}
 	if t.saying.Len() == 0 {
@@ -133,6 +135,16 @@ func (t *acpTurn) ended(r acpReply) {
 	t.spent.Cost = cost
 	if t.spent != (Usage{}) {
 		t.watch.spent(t.spent)
+	}
+}
+
+// cutOff makes the message that was cut off the last one again, after the agent has said the error as a message of its own.
+func (t *acpTurn) cutOff(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if strings.Contains(said(err), strings.TrimSpace(t.text.String())) {
+		t.text.Reset()
+		t.text.WriteString(t.earlier)
 	}
 }
 

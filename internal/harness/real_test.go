@@ -50,11 +50,11 @@ var realAgents = []realAgent{
  "models": {"fake-model": {"name": "fake-model", "tool_call": true, "limit": {"context": 200000, "output": 32000}}}}}}`)
 		return []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
 	}},
-	{name: "qwen", harness: "qwen", program: "qwen", long: true, retries: true, env: func(t *testing.T, home, url string) []string {
+	{name: "qwen", harness: "qwen", program: "qwen", long: true, retries: true, uncut: true, env: func(t *testing.T, home, url string) []string {
 		write(t, home+"/.qwen/settings.json", `{"security": {"auth": {"selectedType": "openai"}}}`)
 		return []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=fake-model"}
 	}},
-	{name: "droid", harness: "droid", program: "droid", long: true, env: func(t *testing.T, home, url string) []string {
+	{name: "droid", harness: "droid", program: "droid", long: true, retries: true, uncut: true, env: func(t *testing.T, home, url string) []string {
 		write(t, home+"/.factory/settings.json", `{"customModels": [{"model": "fake-model", "displayName": "fake-model", "baseUrl": "`+url+`/v1", "apiKey": "dummy",
  "provider": "generic-chat-completion-api", "maxOutputTokens": 8192}], "enableAutoUpdate": false, "sessionDefaultSettings": {"model": "custom:fake-model"}}`)
 		return []string{"FACTORY_API_KEY=fk-dummy"}
