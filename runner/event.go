@@ -100,6 +100,7 @@ type Event struct {
 	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`
+	Model     string          `json:"model,omitempty"` // turn.started, turn.ended: the one asked for; "" is the harness's own choice
 	Session   string          `json:"session,omitempty"`
 	File      string          `json:"file,omitempty"`       // beside the log: a prompt, a reply, a log
 	Inputs    []InputDigest   `json:"inputs,omitempty"`     // turn.started
@@ -216,6 +217,10 @@ type Reply struct {
 	CallsKnown bool      `json:"calls_known,omitempty"`
 	ResetAt    time.Time `json:"reset_at,omitzero"`
 }
+
+// TokensKnown says whether the turn told how many tokens it took. A turn that cost something took some, so that none
+// without a cost means that nobody told.
+func (r *Reply) TokensKnown() bool { return r.Tokens > 0 || r.CostKnown }
 
 // CommandResult is how a command ended. Exit is -1 when there was no exit code.
 type CommandResult struct {

@@ -191,14 +191,13 @@ func (o *Outline) Abandon() {
 	}
 }
 
-// add counts a turn. The pointers are replaced, never written through: outlines are copied. A turn that cost something
-// took tokens, so that none without a cost means that nobody told how many.
+// add counts a turn. The pointers are replaced, never written through: outlines are copied.
 func (u *UsageSum) add(r *Reply) {
 	u.Turns++
 	if r == nil {
 		r = &Reply{}
 	}
-	u.Tokens = sum(u.Tokens, r.Tokens, r.Tokens > 0 || r.CostKnown)
+	u.Tokens = sum(u.Tokens, r.Tokens, r.TokensKnown())
 	u.Cost = sum(u.Cost, r.Cost, r.CostKnown)
 }
 

@@ -60,7 +60,7 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 	case runner.SendTurn:
 		e := d.named(c, runner.TurnEnded)
 		e.Turn, e.Reply = c.ID.Turn, &runner.Reply{Stop: runner.StopCancelled, Error: gone}
-		e.Agent, e.Harness = d.Graph.Agents[c.Agent].Name, d.Graph.Agents[c.Agent].Harness
+		e.Agent, e.Harness, e.Model = d.Graph.Agents[c.Agent].Name, d.Graph.Agents[c.Agent].Harness, d.Graph.Model(c.ID.Phase, c.Agent)
 		d.take(work, e)
 	case runner.StartCommand:
 		e := d.named(c, runner.CommandEnded)

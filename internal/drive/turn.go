@@ -48,10 +48,11 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	}
 	started := d.named(c, runner.TurnStarted)
 	started.Turn, started.Purpose, started.Agent, started.Harness, started.File, started.Inputs = c.ID.Turn, c.Purpose.String(), agent.Name, agent.Harness, kept, message.Inputs
+	started.Model = d.Graph.Model(c.ID.Phase, c.Agent)
 	send(started)
 	reply, logFile, sessionID := d.talk(ctx, s, c, world, prompt, send)
 	ended := d.named(c, runner.TurnEnded)
-	ended.Turn, ended.Agent, ended.Harness, ended.File = c.ID.Turn, agent.Name, agent.Harness, logFile
+	ended.Turn, ended.Agent, ended.Harness, ended.Model, ended.File = c.ID.Turn, agent.Name, agent.Harness, started.Model, logFile
 	ended.Reply, ended.Session = &reply, sessionID
 	if reply.Text != "" {
 		if ended.File, err = d.Record.WriteFile("replies/"+file, []byte(reply.Text)); err != nil {

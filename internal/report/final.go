@@ -279,5 +279,8 @@ func Cost(c *float64) string {
 	if c == nil {
 		return "cost not reported"
 	}
+	if *c > 0 && *c < 0.005 {
+		return "less than $0.01"
+	}
 	return fmt.Sprintf("$%.2f", *c)
 }
