@@ -16,7 +16,7 @@ import (
 // sendTurn asks for one more turn of the visit, if the budgets allow one.
 func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) {
 	if limit := m.turnLimit(); limit != "" {
-		m.budget(limit)
+		m.budget(limit, "")
 		m.finishWork(p)
 		return
 	}

@@ -29,7 +29,7 @@ const (
 	CriterionDone   Kind = "criterion.checked"
 	AskAnswered     Kind = "ask.answered"
 	UndoDone        Kind = "undo.done"
-	BudgetReached   Kind = "budget.reached" // of time; the machine decides the others itself
+	BudgetReached   Kind = "budget.reached" // of time, or of tokens or cost in the middle of a turn; the machine decides the others itself
 	WorldFailed     Kind = "world.failed"   // disk, git, a program that cannot start: ends the run as failed
 	WorkspaceEdited Kind = "workspace.edited"
 	RunRewound      Kind = "run.rewound" // the state goes back to the beginning of a visit

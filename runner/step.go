@@ -273,7 +273,7 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 			m.stop(p)
 		}
 	case BudgetReached:
-		m.budget(e.Limit)
+		m.budget(e.Limit, e.Text)
 	case WorkspaceEdited:
 		m.edited(e)
 	case CriterionDone:

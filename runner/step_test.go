@@ -536,3 +536,42 @@ func TestAPersonsWordIsProgress(t *testing.T) {
 	sc.exit("test", 1)
 	sc.end(RunRejected, "spent")
 }
+
+// A budget that a turn uses up while it goes on stops it; what it spent counts once, with its end.
+func TestBudgetInTheMiddleOfATurn(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    limits: {tokens: 1000, cost: 2}
+    phases:
+      - {id: build, agent: coder}
+      - {id: test, run: make test}
+`, RunInfo{})
+	start := sc.about("build", SnapshotTaken)
+	start.Tree = "one"
+	sc.feed(start)
+	for _, c := range []struct {
+		tokens int
+		cost   float64
+		want   string
+	}{{999, 1.99, ""}, {1000, 0, "tokens"}, {0, 2, "cost"}, {5000, 9, "tokens"}} {
+		if limit, text := sc.s.Exhausted(sc.g, c.tokens, c.cost); limit != c.want || (text == "") != (c.want == "") {
+			t.Errorf("%d tokens and %g: %q %q, want %q", c.tokens, c.cost, limit, text, c.want)
+		}
+	}
+	sc.feed(Event{Kind: BudgetReached, Limit: "tokens", Text: "1200 of 1000 tokens used, in the middle of a turn"})
+	sc.want("stop build")
+	e := sc.about("build", TurnEnded)
+	e.Turn, e.Reply = 1, &Reply{Stop: StopCancelled, Error: "the turn was stopped", Tokens: 1200}
+	sc.feed(e)
+	sc.want("undo build")
+	undo := sc.about("build", UndoDone)
+	undo.Tree = "one"
+	sc.feed(undo)
+	sc.end(RunRejected, "budget:tokens")
+	if v := sc.s.View(); v.Tokens != 1200 || v.Text != "1200 of 1000 tokens used, in the middle of a turn" {
+		t.Errorf("the run says %d tokens, %q", v.Tokens, v.Text)
+	}
+	s, missing, err := Replay(sc.g, sc.log, nil)
+	if err != nil || len(missing) > 0 || s.View().Reason != "budget:tokens" || s.View().Tokens != 1200 {
+		t.Errorf("replayed it is %+v, %v, %v", s.View(), missing, err)
+	}
+}

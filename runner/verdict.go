@@ -197,56 +197,6 @@ func (m *machine) criterionDone(p graph.PhaseID, e Event) {
 	}
 }
 
-// limits are the pipeline's with all that was granted on top; zero is no limit.
-func (m *machine) limits() graph.Limits {
-	l := m.g.Limits
-	if l.Turns > 0 {
-		l.Turns += m.s.grants.Turns
-	}
-	if l.Tokens > 0 {
-		l.Tokens += m.s.grants.Tokens
-	}
-	if l.Cost > 0 {
-		l.Cost += m.s.grants.Cost
-	}
-	if l.Phases > 0 {
-		l.Phases += m.s.grants.Phases
-	}
-	return l
-}
-
-// turnLimit names the budget that allows no further turn.
-func (m *machine) turnLimit() string {
-	l := m.limits()
-	switch {
-	case l.Turns > 0 && m.s.turns >= l.Turns:
-		return "turns"
-	case l.Tokens > 0 && m.s.tokens >= l.Tokens:
-		return "tokens"
-	case l.Cost > 0 && m.s.cost >= l.Cost:
-		return "cost"
-	}
-	return ""
-}
-
-func (m *machine) budget(limit string) {
-	l := m.limits()
-	var text string
-	switch limit {
-	case "turns":
-		text = fmt.Sprintf("%d of %d turns used", m.s.turns, l.Turns)
-	case "tokens":
-		text = fmt.Sprintf("%d of %d tokens used", m.s.tokens, l.Tokens)
-	case "cost":
-		text = fmt.Sprintf("%.2f of %.2f spent", m.s.cost, l.Cost)
-	case "phases":
-		text = fmt.Sprintf("%d of %d phase visits used", m.s.visits, l.Phases)
-	case "time":
-		text = fmt.Sprintf("%s are over", l.Time)
-	}
-	m.end(m.firstOpen(-1), RunRejected, ReasonBudget+":"+limit, text, nil)
-}
-
 // firstOpen is the earliest phase of a pipeline that has not ended well.
 func (m *machine) firstOpen(owner graph.PhaseID) graph.PhaseID {
 	for _, p := range m.s.plan.order {

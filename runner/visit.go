@@ -36,7 +36,7 @@ func (m *machine) skips(p graph.PhaseID) bool {
 // begin enters a phase.
 func (m *machine) begin(p graph.PhaseID) {
 	if limit := m.limits().Phases; limit > 0 && m.s.visits >= limit {
-		m.budget("phases")
+		m.budget("phases", "")
 		return
 	}
 	m.s.visits++

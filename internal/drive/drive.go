@@ -84,9 +84,11 @@ type driver struct {
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget
 	timeUp    bool
-	readers   graph.Set // phases whose texts read the context card
-	reading   bool      // a criterion does
-	again     bool      // what was proven before does not count
+	inTurn    map[runner.ID]harness.Usage // what the turns under way have spent so far
+	usedUp    bool                        // by them: said once
+	readers   graph.Set                   // phases whose texts read the context card
+	reading   bool                        // a criterion does
+	again     bool                        // what was proven before does not count
 	proofMu   sync.Mutex
 	proving   map[visitKey]*proof // of commands that were started
 	proven    map[visitKey]*proof // of those that need not be
@@ -107,6 +109,7 @@ type visitKey struct {
 type report struct {
 	id    runner.ID
 	facts []runner.Event
+	spent *harness.Usage // by the turn so far
 	done  bool
 }
 
@@ -161,7 +164,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
 		sessions: map[int]harness.Session{}, talking: map[int]*sync.Mutex{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
-		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}}
+		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}}
 	d.busy, d.granted = spent(c.Record.Events())
 	d.readers, d.reading = cardReaders(c.Graph)
 	for _, e := range append(c.Record.Events(), first...) {
@@ -221,7 +224,13 @@ func (d *driver) loop(ctx, work context.Context) {
 // report takes a worker's facts in, and starts what follows from them.
 func (d *driver) report(work context.Context, r report) {
 	for _, f := range r.facts {
+		if f.Kind == runner.TurnEnded {
+			delete(d.inTurn, r.id) // the fact has it
+		}
 		d.take(work, f)
+	}
+	if r.spent != nil {
+		d.spending(work, r.id, *r.spent)
 	}
 	if r.done {
 		if cancel, ok := d.working[r.id]; ok {
@@ -230,6 +239,28 @@ func (d *driver) report(work context.Context, r report) {
 			d.clock()
 		}
 	}
+}
+
+// spending notes what a turn has spent so far, and ends the run when that uses a budget up.
+func (d *driver) spending(work context.Context, id runner.ID, u harness.Usage) {
+	if _, ok := d.working[id]; !ok || d.usedUp {
+		return
+	}
+	d.inTurn[id] = u
+	tokens, cost := 0, 0.0
+	for _, u := range d.inTurn {
+		n, _ := u.Tokens()
+		tokens += n
+		if u.Cost != nil {
+			cost += *u.Cost
+		}
+	}
+	limit, text := d.state.Exhausted(d.Graph, tokens, cost)
+	if limit == "" {
+		return
+	}
+	d.usedUp = true
+	d.take(work, runner.Event{Kind: runner.BudgetReached, Limit: limit, Text: text + ", in the middle of a turn"})
 }
 
 // take logs a fact, steps the machine, logs its decisions and starts its commands.

@@ -88,7 +88,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	may := permits{root: resolved(d.Tree.Dir()), boundary: ph.Boundary, policy: agent.Permissions}
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
-	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(harness.Usage) {})
+	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
 	r := session.Turn(ctx, harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
