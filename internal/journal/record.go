@@ -38,10 +38,20 @@ type Record struct {
 	outline runner.Outline
 	size    int64     // how many bytes of the file are ours
 	sum     hash.Hash // over them
-	stamp   time.Time // the file's modification time after our last write
+	stamp   stamp     // of the file after our last write
 	broken  error     // a write or an fsync that failed: nothing can be relied on any more
 	closed  bool
 }
+
+// stamp is what tells that a file was written to.
+type stamp struct {
+	written time.Time // a program can set it back
+	changed int64
+}
+
+func stampOf(info os.FileInfo) stamp { return stamp{info.ModTime(), changed(info)} }
+
+func (s stamp) is(t stamp) bool { return s.written.Equal(t.written) && s.changed == t.changed }
 
 func newRecord(dir, id string, lock *flock.Flock, file *os.File, data []byte, events []runner.Event) (*Record, error) {
 	r := &Record{
@@ -166,18 +176,18 @@ func (r *Record) cutBack(e *runner.Event, n int, err error) error {
 	return r.broken
 }
 
-// restamp notes the file's time after a write of ours.
+// restamp notes the file's times after a write of ours.
 func (r *Record) restamp() error {
 	info, err := r.file.Stat()
 	if err != nil {
 		return fmt.Errorf("look at the log of %s: %w", r.id, err)
 	}
-	r.stamp = info.ModTime()
+	r.stamp = stampOf(info)
 	return nil
 }
 
 // foreign returns ErrForeign when the log is not what this record wrote. The whole content is compared when
-// asked for, or when the file's time says that it was written to; else its identity and its length.
+// asked for, or when the file's times say that it was written to; else its identity and its length.
 func (r *Record) foreign(whole bool) error {
 	info, err := os.Lstat(filepath.Join(r.dir, logName))
 	if err != nil {
@@ -193,7 +203,7 @@ func (r *Record) foreign(whole bool) error {
 	if info.Size() != r.size {
 		return r.meddled("it has %d bytes, foundry wrote %d", info.Size(), r.size)
 	}
-	if !whole && info.ModTime().Equal(r.stamp) {
+	if !whole && stampOf(info).is(r.stamp) {
 		return nil
 	}
 	sum := sha256.New()
@@ -203,7 +213,7 @@ func (r *Record) foreign(whole bool) error {
 	if !bytes.Equal(sum.Sum(nil), r.sum.Sum(nil)) {
 		return r.meddled("it was changed in place")
 	}
-	r.stamp = info.ModTime()
+	r.stamp = stampOf(info)
 	return nil
 }
 
