@@ -41,8 +41,8 @@ func (u uncommitted) hopeless(g *graph.Graph) bool {
 }
 
 // uncommittedPrograms lists them for the agents of a graph. What git ignores is for worktree.copy and the
-// like, and not looked at.
-func (s *session) uncommittedPrograms(repo *workspace.Repo, g *graph.Graph, commit string) []uncommitted {
+// like, and not looked at. dirty is asked for what is not committed when there is reason to.
+func (s *session) uncommittedPrograms(repo *workspace.Repo, g *graph.Graph, commit string, dirty func() ([]string, error)) []uncommitted {
 	var out []uncommitted
 	for i := range g.Agents {
 		a := &g.Agents[i]
@@ -60,13 +60,13 @@ func (s *session) uncommittedPrograms(repo *workspace.Repo, g *graph.Graph, comm
 	if len(out) == 0 {
 		return nil
 	}
-	dirty, err := repo.Dirty(s.ctx)
+	changed, err := dirty()
 	if err != nil {
 		return nil // the run itself says what is wrong with git
 	}
 	out = slices.DeleteFunc(out, func(u uncommitted) bool {
 		_, err := os.Stat(filepath.Join(repo.Root(), u.path))
-		return err != nil || !slices.Contains(dirty, u.path) // what is not there is said where programs are looked for
+		return err != nil || !slices.Contains(changed, u.path) // what is not there is said where programs are looked for
 	})
 	for i := range out {
 		_, err := repo.FileAt(s.ctx, commit, out[i].path)
@@ -81,7 +81,8 @@ func (s *session) committed(pl *place, g *graph.Graph, commit string) drive.Prob
 		return nil
 	}
 	var out drive.Problems
-	for _, u := range s.uncommittedPrograms(pl.repo, g, commit) {
+	dirty := func() ([]string, error) { return pl.repo.Dirty(s.ctx) }
+	for _, u := range s.uncommittedPrograms(pl.repo, g, commit, dirty) {
 		if text := fmt.Sprintf("agent %s: %s", u.agent, u); u.hopeless(g) {
 			out = append(out, drive.Problem{Text: text, Fix: "`" + u.fix() + "`"})
 		} else {

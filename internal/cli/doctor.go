@@ -38,11 +38,13 @@ type examined struct {
 
 // doctor collects what its checks find.
 type doctor struct {
-	s    *session
-	repo *workspace.Repo // nil when there is none to work in
-	proj *project        // nil when there is no pipeline file
-	at   string          // the commit that runs start from, "" when there is none
-	done []examined
+	s     *session
+	repo  *workspace.Repo          // nil when there is none to work in
+	facts workspace.Facts          // of repo
+	proj  *project                 // nil when there is no pipeline file
+	at    string                   // the commit that runs start from, "" when there is none
+	dirty func() ([]string, error) // see uncommitted
+	done  []examined
 
 	asked map[string]examinedAgent // by harness and argv
 }
@@ -52,10 +54,11 @@ func doctorVerb(s *session) verb {
 		Command: &cli.Command{
 			Name:  "doctor",
 			Usage: "is this repository and machine ready? each finding with its fix",
-			Description: `Looks at git, the identity for commits, the branch that runs start from, the pipeline file, the programs that its commands and
-agents need, and what earlier runs left behind. Installed agents are started to see that they do, in which version, and whether
-somebody is logged in; none is given work. Nothing is changed, and nothing of the repository is run. Exit code 1 when
-something stands in the way of a run; warnings do not count.`,
+			Description: `Looks at git, the branch that runs start from, what is not committed, who commits, hooks, signing, submodules, content
+filters, the file system and its room, the pipeline file, the programs that its commands and agents need, secrets, and
+what earlier runs left behind. Installed agents are started to see that they do, in which version, and whether somebody
+is logged in; none is given work. Nothing is changed, and nothing of the repository is run. Exit code 1 when something
+stands in the way of a run; warnings do not count.`,
 			Flags: []cli.Flag{jsonFlag()},
 			Action: func(c *cli.Context) error {
 				if err := noArguments(c); err != nil {
@@ -75,8 +78,11 @@ something stands in the way of a run; warnings do not count.`,
 func (s *session) doctor(asJSON bool) error {
 	d := &doctor{s: s, asked: map[string]examinedAgent{}}
 	for _, check := range []func(*doctor){
-		(*doctor).git, (*doctor).repository, (*doctor).pipelineFile, (*doctor).base, (*doctor).identity,
-		(*doctor).commands, (*doctor).agents, (*doctor).secrets, (*doctor).leftovers, (*doctor).platform,
+		(*doctor).git, (*doctor).pipelineFile, (*doctor).base, (*doctor).checkout, (*doctor).identity,
+		(*doctor).hooks, (*doctor).signing, (*doctor).submodules, (*doctor).filters,
+		(*doctor).fileSystem, (*doctor).locking, (*doctor).space,
+		(*doctor).commands, (*doctor).agents, (*doctor).harnesses, (*doctor).secrets,
+		(*doctor).earlierRuns, (*doctor).gitLocks, (*doctor).platform,
 	} {
 		if err := s.ctx.Err(); err != nil {
 			return err

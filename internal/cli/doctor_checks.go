@@ -8,20 +8,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"foundry/diag"
 	"foundry/graph"
 	"foundry/internal/drive"
 	"foundry/internal/harness"
-	"foundry/internal/journal"
 	"foundry/internal/process"
 	"foundry/internal/workspace"
 	"foundry/schema"
 )
 
-// These are the checks of doctor, each by itself. A check whose ground an earlier one found missing says
-// nothing.
+// These are the checks of doctor that look at git and at what the pipeline file names, each by itself. A check whose
+// ground an earlier one found missing says nothing.
 
 // run starts a program for a question; nothing it prints is shown.
 func (d *doctor) run(argv ...string) process.Result {
@@ -29,28 +29,39 @@ func (d *doctor) run(argv ...string) process.Result {
 }
 
 func (d *doctor) git() {
-	r := d.run("git", "version")
-	if r.Reason == process.NotStarted {
-		d.problem("git", "install git 2.25 or newer", "git was not found on PATH")
+	const check, fix = "git", "install git 2.25 or newer"
+	repo, err := workspace.Open(d.s.ctx, d.s.dir)
+	switch {
+	case errors.Is(err, workspace.ErrGitMissing):
+		d.problem(check, fix, "%v", workspace.ErrGitMissing)
 		return
+	case errors.Is(err, workspace.ErrGitTooOld):
+		d.problem(check, fix, "%v", err)
+		return
+	case err == nil:
+		d.repo = repo
+		d.ok(check, "git version %s", repo.Version())
+	default:
+		d.ok(check, "%s", strings.TrimSpace(string(d.run("git", "version").Stdout)))
 	}
-	d.ok("git", "%s", strings.TrimSpace(string(r.Stdout)))
+	d.repository(err)
 }
 
-func (d *doctor) repository() {
-	repo, err := workspace.Open(d.s.ctx, d.s.dir)
+// repository says what came of opening it.
+func (d *doctor) repository(err error) {
+	const check = "repository"
 	if err == nil {
-		d.repo = repo
-		d.ok("repository", "%s", repo.Root())
-		return
+		if d.facts, err = d.repo.Facts(d.s.ctx); err == nil {
+			d.ok(check, "%s, %s", d.repo.Root(), plural(d.facts.Files, "tracked file", "tracked files"))
+			return
+		}
+		d.repo = nil
 	}
 	fix := "see the message"
 	for _, known := range []struct {
 		is  error
 		fix string
 	}{
-		{workspace.ErrGitMissing, "install git 2.25 or newer"},
-		{workspace.ErrGitTooOld, "install git 2.25 or newer"},
 		{workspace.ErrNotRepository, "git init, then make a first commit"},
 		{workspace.ErrBare, "work in a checkout of it: git clone, or git worktree add"},
 		{workspace.ErrUnsafeOwner, "git config --global --add safe.directory " + d.s.dir},
@@ -60,7 +71,7 @@ func (d *doctor) repository() {
 			break
 		}
 	}
-	d.problem("repository", fix, "%v", err)
+	d.problem(check, fix, "%v", err)
 }
 
 func (d *doctor) pipelineFile() {
@@ -109,15 +120,35 @@ func (d *doctor) base() {
 	} else {
 		d.ok(check, "%s at %.12s", branch, sha)
 	}
-	dirty, err := d.repo.Dirty(d.s.ctx)
+}
+
+// uncommitted asks git once.
+func (d *doctor) uncommitted() ([]string, error) {
+	if d.dirty == nil {
+		d.dirty = sync.OnceValues(func() ([]string, error) { return d.repo.Dirty(d.s.ctx) })
+	}
+	return d.dirty()
+}
+
+// checkout looks at what is not committed: a run does not see it.
+func (d *doctor) checkout() {
+	const check = "checkout"
+	if d.repo == nil {
+		return
+	}
+	dirty, err := d.uncommitted()
+	busy := d.repo.Busy()
 	switch {
 	case err != nil:
 		d.problem(check, "see the message", "%v", err)
 	case len(dirty) > 0:
-		d.warn("checkout", "commit what a run is to see; a merge is refused only for files that it would change",
+		d.warn(check, "commit what a run is to see; a merge is refused only for files that it would change",
 			"%s not committed: %s", plural(len(dirty), "file is", "files are"), few(dirty))
-	default:
-		d.ok("checkout", "nothing uncommitted")
+	case busy == "":
+		d.ok(check, "nothing uncommitted")
+	}
+	if busy != "" {
+		d.warn(check, "finish it, or give it up: git status says how", "%s, and nothing can be merged here meanwhile", busy)
 	}
 }
 
@@ -125,13 +156,22 @@ func (d *doctor) identity() {
 	if d.repo == nil {
 		return
 	}
+	const check, fix = "identity", `git config --global user.name "…" && git config --global user.email "…"`
 	r := d.run("git", "var", "GIT_COMMITTER_IDENT")
 	if r.Reason != process.Exited || r.Exit != 0 {
-		d.problem("identity", `git config --global user.name "…" && git config --global user.email "…"`, "git does not know who commits")
+		d.problem(check, fix, "git does not know who commits")
 		return
 	}
 	who, _, _ := strings.Cut(string(r.Stdout), ">")
-	d.ok("identity", "%s>", who)
+	for _, part := range []struct{ what, configured, variable string }{
+		{"name", d.facts.User.Name, "GIT_COMMITTER_NAME"}, {"email", d.facts.User.Email, "GIT_COMMITTER_EMAIL"},
+	} {
+		if part.configured == "" && d.s.getenv(part.variable) == "" {
+			d.warn(check, fix, "git commits as %s>, and guessed the %s: it is not configured", who, part.what)
+			return
+		}
+	}
+	d.ok(check, "%s>", who)
 }
 
 // commands looks for the program of each command of the file.
@@ -215,7 +255,7 @@ func (d *doctor) agents() {
 		if d.repo == nil || d.at == "" || g.Isolation == graph.Checkout {
 			continue
 		}
-		for _, u := range d.s.uncommittedPrograms(d.repo, g, d.at) {
+		for _, u := range d.s.uncommittedPrograms(d.repo, g, d.at, d.uncommitted) {
 			if seen[u.path] {
 				continue
 			}
@@ -227,6 +267,15 @@ func (d *doctor) agents() {
 			}
 		}
 	}
+}
+
+// harnesses lists the agents that are installed, whether the file uses them or not.
+func (d *doctor) harnesses() {
+	if list := harness.Present(); len(list) > 0 {
+		d.ok("harnesses", "on PATH: %s", strings.Join(list, ", "))
+		return
+	}
+	d.ok("harnesses", "no agent that foundry knows is on PATH; script, command and acp have none of their own")
 }
 
 func (d *doctor) agent(a *graph.Agent) {
@@ -293,69 +342,5 @@ func (d *doctor) secrets() {
 	}
 	if len(found) == 0 {
 		d.ok(check, "%s masked: %s", plural(len(names), "variable is", "variables are"), few(names))
-	}
-}
-
-// leftovers looks for runs that were cut off and for worktrees that no run owns any more.
-func (d *doctor) leftovers() {
-	const check = "earlier runs"
-	if d.repo == nil {
-		return
-	}
-	runs, err := journal.At(d.repo.Home()).List()
-	if err != nil {
-		d.problem(check, "see the message", "%v", err)
-		return
-	}
-	known := map[string]bool{}
-	var stopped, waiting []string
-	for _, r := range runs {
-		known[r.ID] = true
-		switch {
-		case r.Live:
-		case r.Status == "interrupted":
-			stopped = append(stopped, r.ID)
-		case r.Status == "waiting" || r.Status == "paused":
-			waiting = append(waiting, r.ID)
-		}
-	}
-	if len(stopped) > 0 {
-		d.warn(check, "foundry resume RUN, or foundry discard RUN", "%s cut off: %s", plural(len(stopped), "run was", "runs were"), few(stopped))
-	}
-	if len(waiting) > 0 {
-		d.warn(check, "foundry show RUN says for what", "%s: %s", plural(len(waiting), "run waits", "runs wait"), few(waiting))
-	}
-	orphans := d.orphans(check, known)
-	if len(stopped)+len(waiting)+orphans == 0 {
-		d.ok(check, "%s, nothing left behind", plural(len(runs), "run", "runs"))
-	}
-}
-
-// orphans reports worktrees whose run has no record, or whose directory is gone.
-func (d *doctor) orphans(check string, known map[string]bool) int {
-	trees, err := d.repo.Worktrees(d.s.ctx)
-	if err != nil {
-		d.problem(check, "see the message", "%v", err)
-		return 1
-	}
-	n := 0
-	for _, t := range trees {
-		switch {
-		case t.Run == "":
-		case t.Missing || t.Prunable:
-			n++
-			d.warn(check, "git worktree prune", "the worktree %s is gone, but git still lists it", d.s.display(t.Dir))
-		case !known[t.Run]:
-			n++
-			d.warn(check, "look at it, then: git worktree remove "+d.s.display(t.Dir), "the worktree %s belongs to no known run", d.s.display(t.Dir))
-		}
-	}
-	return n
-}
-
-func (d *doctor) platform() {
-	if runtime.GOOS == "windows" {
-		d.warn("platform", "use WSL or a Linux container for unattended runs",
-			"Windows: processes that leave their group are not found, and file modes are not compared")
 	}
 }

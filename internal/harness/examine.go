@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,8 +37,9 @@ const (
 	NotLoggedIn
 )
 
-// Examine starts the agent of a configuration and looks at it. An error says why it does not start. A program that
-// is named by a path inside the repository is not started: only a run does that.
+// Examine looks at the agent of a configuration. Where that is the harness's own program, found outside the repository, it
+// is started; an error says why it does not start. What else an argv names is for a run alone to start: the command line
+// is the repository's, whatever its first word is.
 func Examine(ctx context.Context, info Info, c Config) (Health, error) {
 	out := Health{Login: LoginUnknown}
 	if err := info.Harness.Preflight(c); err != nil {
@@ -45,16 +47,13 @@ func Examine(ctx context.Context, info Info, c Config) (Health, error) {
 	}
 	out.Found = true
 	out.Login, out.By = info.login(c.Env)
-	if len(c.Argv) > 0 && strings.ContainsRune(c.Argv[0], '/') && !filepath.IsAbs(c.Argv[0]) {
+	if !info.own(c) {
 		return out, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	if agents, ok := info.Harness.(acpAgents); ok {
 		return agents.examine(ctx, c, out)
-	}
-	if info.Program == "" {
-		return out, nil
 	}
 	if err := lookForProgram(&c, info.Program); err != nil {
 		return out, err
@@ -65,6 +64,31 @@ func Examine(ctx context.Context, info Info, c Config) (Health, error) {
 	}
 	out.Version = versionIn(string(res.Stdout))
 	return out, nil
+}
+
+// own says whether a configuration starts the harness's own program and nothing else, from outside the repository.
+func (i Info) own(c Config) bool {
+	if i.Program == "" || len(c.Argv) > 1 || len(c.Argv) == 1 && c.Argv[0] != i.Program {
+		return false
+	}
+	top, err := filepath.EvalSymlinks(c.Dir)
+	if err != nil {
+		return false
+	}
+	path, err := exec.LookPath(i.Program) // an error, too, where PATH leads to it by a relative directory
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	for _, p := range []string{path, real} {
+		if rel, err := filepath.Rel(top, p); err != nil || filepath.IsLocal(rel) {
+			return false
+		}
+	}
+	return true
 }
 
 var versionNumber = pattern(`\d+(?:\.\d+)+[\w.+-]*`)

@@ -9,8 +9,8 @@ var remotes = map[int64]string{
 	unix.CEPH_SUPER_MAGIC: "Ceph",
 }
 
-// remote says why events cannot be trusted where a directory lies; "" when they can, or nobody knows.
-func remote(dir string) string {
+// Remote says why events cannot be trusted where a directory lies; "" when they can, or nobody knows.
+func Remote(dir string) string {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {
 		return ""

@@ -151,7 +151,7 @@ func (w *Watcher) open(ctx context.Context) error {
 	why := ""
 	switch {
 	case w.o.Mode == Auto:
-		why = remote(w.o.Root)
+		why = Remote(w.o.Root)
 	case w.o.Mode == Poll:
 		why = "as asked for"
 	}

@@ -119,12 +119,7 @@ func (t *Tree) aboutHooks(ctx context.Context, ran bool) []string {
 		}
 		return nil
 	}
-	var names []string
-	for _, h := range commitHooks {
-		if st, err := os.Stat(filepath.Join(dir, h)); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-			names = append(names, h)
-		}
-	}
+	names, _ := hooksIn(dir)
 	switch {
 	case len(names) == 0:
 		return nil
