@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -65,7 +66,7 @@ func notReady(err error) error {
 
 // outsideRuns refuses a control verb that is called from inside a run: an agent does not steer itself.
 func (s *session) outsideRuns(verb string) error {
-	if id := insideRun(s.getenv, s.dir); id != "" {
+	if id := s.insideRun(); id != "" {
 		p := &problem{exit: Usage, err: fmt.Errorf("%s is refused: it was called from inside run %s", verb, id)}
 		return p.hintf("a run is steered by people, from a shell of their own")
 	}
@@ -73,18 +74,24 @@ func (s *session) outsideRuns(verb string) error {
 }
 
 // insideRun says which run the process belongs to, by its environment, by that of the processes above it, or
-// by standing in a run's worktree; "" when none.
-func insideRun(getenv func(string) string, dir string) string {
-	if id := getenv("FOUNDRY_RUN_ID"); id != "" {
+// by standing in a run's worktree, itself or with -C; "" when none.
+func (s *session) insideRun() string {
+	if id := s.getenv(process.RunToken); id != "" {
 		return id
 	}
 	if id := process.RunAbove(); id != "" {
 		return id
 	}
-	parts := strings.Split(filepath.ToSlash(dir), "/")
-	for i, part := range parts[:max(len(parts)-1, 0)] {
-		if part == ".foundry-worktrees" {
-			return parts[i+1]
+	here, _ := os.Getwd() // begin has asked for it
+	for _, dir := range []string{s.dir, here} {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		parts := strings.Split(filepath.ToSlash(dir), "/")
+		for i, part := range parts[:max(len(parts)-1, 0)] {
+			if part == ".foundry-worktrees" {
+				return parts[i+1]
+			}
 		}
 	}
 	return ""

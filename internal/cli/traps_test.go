@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"foundry/internal/journal"
+	"foundry/internal/process"
 	"foundry/runner"
 )
 
@@ -92,15 +94,17 @@ func TestWhatOnlyReadsRunsNothing(t *testing.T) {
 			os.Remove(mark)
 		}
 	}
-	// The traps are good ones: git itself falls into some.
-	if exec.Command("git", "-C", dir, "status").Run(); !fileExists(mark) {
-		t.Error("git status sprang no trap, so the test shows nothing")
+	// The traps are good ones: git itself falls into them, one after the other.
+	for trap, args := range map[string][]string{
+		"fsmonitor": {"status"}, "clean": {"-c", "core.fsmonitor=", "diff-files", "-p", "a.txt"}, "process": {"-c", "core.fsmonitor=", "add", "-n", "b.long"},
+		"below": {"-c", "core.fsmonitor=", "status", "sub"}, "command": {"diff", "a.txt"},
+	} {
+		os.Remove(mark)
+		said, _ := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		if sprung, _ := os.ReadFile(mark); !strings.Contains(string(sprung), " "+trap) {
+			t.Errorf("git %s did not spring the trap %q, so the test shows nothing of it: %s%s", strings.Join(args, " "), trap, sprung, said)
+		}
 	}
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // trapped makes the repository, and returns it with the file in which a trap that was sprung leaves its mark.
@@ -135,12 +139,19 @@ func trapped(t *testing.T) (dir, mark string) {
 	must(os.WriteFile(filepath.Join(top, "config"), []byte("[user]\n\tname = A\n\temail = a@example.com\n"), 0o644))
 	write("trap.sh", "#!/bin/sh\necho \"$0 $*\" >>"+mark+"\ncat >/dev/null 2>&1 </dev/null\nexit 0\n", 0o755)
 	trap := filepath.Join(dir, "trap.sh")
+	write("bin/claude", "#!/bin/sh\nexec "+trap+" agent\n", 0o755)
+	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	write("foundry.yaml", strings.ReplaceAll(trapPipeline, "TRAP", trap), 0o644)
 	write("a.txt", "a\n", 0o644)
+	write("b.long", "a\n", 0o644)
+	git("init", "-q", "-b", "main")
+	git("init", "-q", "sub")
+	write("sub/a.txt", "a\n", 0o644)
+	git("-C", "sub", "add", "-A")
+	git("-C", "sub", "commit", "-q", "-m", "sub")
 	for _, name := range []string{"fifo", "zero", "out"} {
 		write(name+".yaml", strings.ReplaceAll(strings.ReplaceAll(trapPipeline, "TRAP", trap), "prompt: work", "prompt: {file: "+name+"}"), 0o644)
 	}
-	git("init", "-q", "-b", "main")
 	git("add", "-A")
 	git("commit", "-q", "-m", "one")
 	from := git("rev-parse", "HEAD")
@@ -151,9 +162,16 @@ func trapped(t *testing.T) (dir, mark string) {
 	must(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644))
 	must(os.Symlink("/dev/zero", filepath.Join(dir, "zero")))
 	must(os.Symlink("/etc/passwd", filepath.Join(dir, "out")))
-	write(".gitattributes", "* filter=trap diff=trap merge=trap\n", 0o644)
+	write(".gitattributes", "* filter=trap diff=trap merge=trap\n*.long filter=long\n", 0o644)
 	write("a.txt", "c\n", 0o644)
-	write(".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = ext::"+trap+"\n\tupdate = !"+trap+"\n", 0o644)
+	write("b.long", "c\n", 0o644)
+	// The submodule is checked out, and git looks into it with what is configured there.
+	write("sub/.gitattributes", "* filter=trap\n", 0o644)
+	write("sub/a.txt", "c\n", 0o644)
+	for key, value := range map[string]string{"core.fsmonitor": trap + " below", "filter.trap.clean": trap + " below", "filter.trap.process": trap + " below"} {
+		git("-C", "sub", "config", key, value)
+	}
+	write(".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = ext::"+trap+"\n", 0o644)
 	write(".git/more", "[core]\n\tpager = "+trap+" pager\n[alias]\n\tstatus = !"+trap+" alias\n\tdiff = !"+trap+" alias\n", 0o644)
 	for _, hook := range []string{"pre-commit", "post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc", "post-merge", "pre-push"} {
 		write(".git/hooks/"+hook, "#!/bin/sh\nexec "+trap+" hook "+hook+"\n", 0o755)
@@ -161,7 +179,8 @@ func trapped(t *testing.T) (dir, mark string) {
 	for key, value := range map[string]string{"core.fsmonitor": trap + " fsmonitor", "core.editor": trap + " editor", "core.sshCommand": trap + " ssh", "core.askPass": trap,
 		"gpg.program": trap, "commit.gpgSign": "true", "diff.external": trap + " external", "diff.trap.textconv": trap + " textconv", "diff.trap.command": trap + " command",
 		"filter.trap.clean": trap + " clean", "filter.trap.smudge": trap + " smudge", "filter.trap.required": "true",
-		"merge.trap.driver": trap + " merge", "credential.helper": "!" + trap, "include.path": "more", "sequence.editor": trap, "diff.tool": "trap",
+		"filter.long.process": trap + " process",
+		"merge.trap.driver":   trap + " merge", "credential.helper": "!" + trap, "include.path": "more", "sequence.editor": trap, "diff.tool": "trap",
 		"submodule.sub.update": "!" + trap, "submodule.recurse": "true", "uploadpack.packObjectsHook": trap, "interactive.diffFilter": trap} {
 		git("config", key, value)
 	}
@@ -208,6 +227,10 @@ project:
 commands: {check: TRAP command}
 agents:
   worker: {extends: builtin/builder}
+  shell: {extends: builtin/builder, harness: claude, argv: [sh, TRAP, agent]}
+  absolute: {extends: builtin/builder, harness: claude, argv: [TRAP, agent]}
+  speaks: {extends: builtin/builder, harness: acp, argv: [sh, TRAP, agent]}
+  found: {extends: builtin/builder, harness: claude}
 pipelines:
   p:
     criteria: [{name: c, run: TRAP criterion}]
@@ -215,6 +238,12 @@ pipelines:
       - {id: build, agent: worker, prompt: work, gates: [{command_passes: TRAP gate}]}
       - {id: check, command: check}
       - {id: run, run: [TRAP, run]}
+  agents:
+    phases:
+      - {id: shell, agent: shell, prompt: work}
+      - {id: absolute, agent: absolute, prompt: work}
+      - {id: speaks, agent: speaks, prompt: work}
+      - {id: found, agent: found, prompt: work}
 tests:
   - name: all
     pipeline: p
@@ -226,22 +255,79 @@ tests:
     expect: {status: accepted}
 `
 
-// TestControlIsRefusedInsideARun holds every command that starts, continues, ends or lands runs to the refusal.
+// TestControlIsRefusedInsideARun holds every command that starts, continues, ends or lands runs to the refusal, by each
+// way in which it can be seen that it comes from inside a run.
 func TestControlIsRefusedInsideARun(t *testing.T) {
-	t.Setenv("FOUNDRY_RUN_ID", "run_261130_00000b")
-	dir, n := t.TempDir(), 0
+	const run = "run_261130_00000b"
+	dir := t.TempDir()
+	worktree, link := filepath.Join(dir, ".foundry-worktrees", run, "below"), filepath.Join(dir, "link")
+	for _, err := range []error{os.MkdirAll(worktree, 0o755), os.Symlink(worktree, link)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var verbs []string
 	for _, m := range verbMakers() {
-		if m.reach != steers {
-			continue
-		}
-		n++
-		var out, errs bytes.Buffer
-		status := Main(t.Context(), []string{"foundry", "-C", dir, m.name}, Stdio{strings.NewReader(""), &out, &errs})
-		if status != Usage.Code() || !strings.Contains(errs.String(), m.name+" is refused: it was called from inside run run_261130_00000b") {
-			t.Errorf("%s: exit %d, %s", m.name, status, errs.String())
+		if m.reach == steers {
+			verbs = append(verbs, m.name)
 		}
 	}
-	if n < 8 {
-		t.Errorf("only %d commands are refused", n)
+	if len(verbs) < 8 {
+		t.Errorf("only %d commands are refused", len(verbs))
 	}
+	refused := func(t *testing.T, verb string, status int, said string) {
+		t.Helper()
+		if status != Usage.Code() || !strings.Contains(said, verb+" is refused: it was called from inside run "+run) {
+			t.Errorf("%s: exit %d, %s", verb, status, said)
+		}
+	}
+	in := func(t *testing.T, at string) {
+		for _, verb := range verbs {
+			var out, errs bytes.Buffer
+			status := Main(t.Context(), []string{"foundry", "-C", at, verb}, Stdio{strings.NewReader(""), &out, &errs})
+			refused(t, verb, status, errs.String())
+		}
+	}
+	t.Run("environment", func(t *testing.T) {
+		t.Setenv("FOUNDRY_RUN_ID", run)
+		in(t, dir)
+	})
+	t.Run("process tree", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("the environment of other processes is not known here")
+		}
+		for _, verb := range verbs {
+			// The shell was started with the variable, what it starts has no environment at all.
+			c := exec.Command("sh", "-c", `env -i CLI_TEST_LINE="-C $1 $2" "$0" -test.run '^TestFoundryItself$'; echo "exit $?"`, os.Args[0], dir, verb)
+			c.Env = append(os.Environ(), "FOUNDRY_RUN_ID="+run)
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatal(err)
+			}
+			status := Done.Code()
+			if strings.Contains(string(out), fmt.Sprintf("exit %d\n", Usage.Code())) {
+				status = Usage.Code()
+			}
+			refused(t, verb, status, string(out))
+		}
+	})
+	t.Setenv("FOUNDRY_RUN_ID", "")
+	if above := process.RunAbove(); above != "" {
+		t.Skipf("this test is run inside %s", above)
+	}
+	t.Run("worktree", func(t *testing.T) { in(t, worktree) })
+	t.Run("link to a worktree", func(t *testing.T) { in(t, link) })
+	t.Run("elsewhere from a worktree", func(t *testing.T) {
+		t.Chdir(worktree)
+		in(t, dir)
+	})
+}
+
+// TestFoundryItself is the program, for a test that needs a process of it.
+func TestFoundryItself(t *testing.T) {
+	line := os.Getenv("CLI_TEST_LINE")
+	if line == "" {
+		return // nobody asked for it
+	}
+	os.Exit(Main(t.Context(), append([]string{"foundry"}, strings.Fields(line)...), Stdio{strings.NewReader(""), os.Stdout, os.Stderr}))
 }
