@@ -250,7 +250,7 @@ func diffVerb(s *session) verb {
 			Name:        "diff",
 			Usage:       "what a run, or one phase of it, changed",
 			ArgsUsage:   "[RUN] [PHASE]",
-			Description: "Shows the difference between the branch point and the newest snapshot of a run, or between the start and the end of a\nphase's visit (build is its newest, build@2 its second). It is taken from the run's own snapshots, so it stays right\nwhatever happens to the checkout.",
+			Description: "Shows the difference between the branch point and the newest snapshot of a run, or between the start and the end of a\nphase's visit (build is its newest, build@2 its second). It is taken from the run's own snapshots, so it stays right\nwhatever happens to the checkout. Values of project.secrets are masked when they are set.",
 			Flags:       []cli.Flag{&cli.BoolFlag{Name: "stat", Usage: "only the files and how much changed in each"}},
 			Action:      s.diff,
 		},
@@ -304,7 +304,21 @@ func (s *session) diff(c *cli.Context) error {
 	if err != nil {
 		return failure(fmt.Errorf("compare the snapshots of %s: %w", id, err))
 	}
-	return s.print(string(text))
+	return s.print(s.hidden(pl, id, events, string(text)))
+}
+
+// hidden masks the secrets of a run in what is shown of its files, and says when it did: the files have them as they are.
+func (s *session) hidden(pl *place, id string, events []runner.Event, text string) string {
+	kept, err := s.kept(pl, id, events)
+	if err != nil {
+		s.note("foundry: secrets are not masked, since the pipeline of %s cannot be read: %v", id, err)
+		return text
+	}
+	masked := s.mask(kept.newest).Text(text)
+	if masked != text {
+		s.note("foundry: a secret stands in these files, and is masked here: this is no patch to apply")
+	}
+	return masked
 }
 
 // phaseTrees are the snapshots before and after a visit; visit 0 is the newest. Those of a call are the first and the
