@@ -47,6 +47,7 @@ type committing struct {
 	hooks   bool
 	skipEOL bool     // leave changes of line endings out
 	env     []string // over the environment
+	own     bool     // env names an index of its own; see leaveStaged
 	notes   []string // what there is to say
 }
 
@@ -59,10 +60,18 @@ func (t *Tree) commitAll(ctx context.Context, c *committing) (Committed, error) 
 	if err != nil && !errors.Is(err, ErrNoCommits) {
 		return Committed{}, err
 	}
+	if going := t.repo.Busy(); t.checkout && going != "" && !strings.Contains(going, "index.lock") {
+		return Committed{}, &BlockedError{Reason: going + " in the checkout, and a commit would become part of it", Hint: "finish it, or give it up (git status says how), then go on with the run"}
+	}
 	if err := t.stage(ctx, old, c); err != nil {
 		return Committed{}, err
 	}
-	out, err := t.git.do(ctx, call{args: []string{"write-tree"}, writes: true})
+	done, err := t.leaveStaged(ctx, old, c)
+	if err != nil {
+		return Committed{}, err
+	}
+	defer done()
+	out, err := t.git.do(ctx, call{args: []string{"write-tree"}, env: c.env, writes: true})
 	if err != nil {
 		return Committed{}, err
 	}
@@ -87,6 +96,11 @@ func (t *Tree) commitAll(ctx context.Context, c *committing) (Committed, error) 
 		return Committed{}, errors.New("git said that it had made a commit, but HEAD is where it was")
 	case now != branch:
 		return Committed{}, fmt.Errorf("HEAD is on %q after the commit instead of %q", now, branch)
+	}
+	if c.own && c.hooks {
+		if err := t.follow(ctx, old, sha); err != nil {
+			return Committed{}, fmt.Errorf("bring the index to the commit: %w", err)
+		}
 	}
 	return Committed{Commit: sha, Notes: c.notes}, nil
 }

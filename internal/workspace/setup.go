@@ -51,7 +51,7 @@ func (t *Tree) rememberSetup(ctx context.Context) error {
 }
 
 // rememberCheckout keeps the checkout as a run found it: commits of the run leave out what is not committed there and
-// nobody touches. What a person has staged is in them, as in every commit.
+// nobody touches, and what is staged.
 func (t *Tree) rememberCheckout(ctx context.Context) error {
 	if err := t.syncExcludes(nil); err != nil {
 		return err
@@ -61,6 +61,9 @@ func (t *Tree) rememberCheckout(ctx context.Context) error {
 		return fmt.Errorf("remember the checkout as it is: %w", err)
 	}
 	t.shadow.state.Setup = s.Commit
+	if err := t.rememberStaged(ctx); err != nil {
+		return err
+	}
 	return t.shadow.save()
 }
 

@@ -41,13 +41,14 @@ type shadowState struct {
 	Sparse  []string `json:"sparse,omitempty"`  // tracked paths that the checkout leaves out
 	Links   []string `json:"links,omitempty"`   // symlinks that Prepare made
 	Modules []string `json:"modules,omitempty"` // paths where the real index has a commit of another repository
+	Staged  []string `json:"staged,omitempty"`  // what was staged in the checkout when the run began; see stagedPath.line
 	Admin   string   `json:"admin,omitempty"`   // git directory of the worktree
 	Branch  string   `json:"branch,omitempty"`  // full name; empty when detached
 }
 
 // each returns a state in which f has been applied to every text that may hold any bytes.
 func (s shadowState) each(f func(string) string) shadowState {
-	for _, list := range []*[]string{&s.Watch, &s.Scratch, &s.Ignored, &s.Sparse, &s.Links, &s.Modules} {
+	for _, list := range []*[]string{&s.Watch, &s.Scratch, &s.Ignored, &s.Sparse, &s.Links, &s.Modules, &s.Staged} {
 		*list = eachOf(*list, f)
 	}
 	s.Admin, s.Branch = f(s.Admin), f(s.Branch)
