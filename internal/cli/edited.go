@@ -41,7 +41,7 @@ func (s *session) edited(d *driving, resumed *runner.Event, force bool) error {
 	if err != nil {
 		return keep(err)
 	}
-	if p.source == nil && d.src.Has == false {
+	if p.source == nil && !d.src.Has {
 		return nil // what ships, then as now
 	}
 	now, err := s.compiledFor(p, p.name, d.src, d.info)
