@@ -57,6 +57,7 @@ var homes = map[string]string{
 	"github.com/urfave/cli/v2":            "internal/cli",
 	"github.com/gofrs/flock":              "internal/journal",
 	"github.com/coder/acp-go-sdk":         "internal/harness",
+	"github.com/landlock-lsm/go-landlock": "internal/process",
 	"github.com/fsnotify/fsnotify":        "internal/watch",
 	"charm.land/bubbletea/v2":             "internal/live",
 	"charm.land/lipgloss/v2":              "internal/live",

@@ -14,3 +14,11 @@ func guardVerb(s *session) verb {
 		Action: func(*cli.Context) error { return process.GuardMain(s.in, func() { giveBack(s.out) }) },
 	}}
 }
+
+// confineVerb is how this program starts itself to become a program that may not write everything.
+func confineVerb(*session) verb {
+	return verb{Command: &cli.Command{
+		Name: process.ConfineVerb, Hidden: true,
+		Action: func(*cli.Context) error { return process.ConfineMain() },
+	}}
+}

@@ -55,6 +55,7 @@ func verbMakers() []verbMaker {
 		{"version", versionVerb, reads},
 		{completeName, completeVerb, reads},
 		{process.GuardVerb, guardVerb, runsItsOwn},
+		{process.ConfineVerb, confineVerb, runsItsOwn},
 	}
 }
 

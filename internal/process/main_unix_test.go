@@ -17,6 +17,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) == 2 && os.Args[1] == ConfineVerb {
+		fmt.Fprintln(os.Stderr, ConfineMain())
+		os.Exit(1)
+	}
 	if os.Getenv("PROCESS_TEST_CHILD") != "" {
 		child(os.Getenv("PROCESS_TEST_CHILD"))
 		os.Exit(0)

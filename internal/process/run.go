@@ -73,6 +73,9 @@ func (r *running) run(ctx context.Context, begin time.Time) {
 	}
 	if err := r.start(ctx); err != nil {
 		r.res.Reason, r.res.Err = NotStarted, err
+		if reason, over := expired(ctx, r.spec.Kill); over && errors.Is(err, os.ErrDeadlineExceeded) {
+			r.res.Reason, r.res.Err = reason, nil
+		}
 		return
 	}
 	r.wait(ctx, limit)
@@ -161,7 +164,7 @@ func (r *running) launch(ctx context.Context, argv []string) error {
 	}
 	deadline := time.Now().Add(busyTime)
 	for {
-		err = r.try(path, argv)
+		err = r.try(ctx, path, argv)
 		if err == nil || !textBusy(err) || time.Now().After(deadline) || ctx.Err() != nil {
 			break
 		}
@@ -174,7 +177,7 @@ func (r *running) launch(ctx context.Context, argv []string) error {
 }
 
 // try starts the leader once.
-func (r *running) try(path string, argv []string) (err error) {
+func (r *running) try(ctx context.Context, path string, argv []string) (err error) {
 	s := r.spec
 	c := &exec.Cmd{Path: path, Args: argv, Dir: s.Dir, Env: s.Env, SysProcAttr: ownGroup()}
 	if s.Trusted {
@@ -224,16 +227,39 @@ func (r *running) try(path string, argv []string) (err error) {
 		}
 		errs, c.Stderr = ours, their
 	}
+	var confined *confinement
+	if s.Confine != nil {
+		if err := CanConfine(); err != nil {
+			return &StartError{Failure: NotConfined, Program: argv[0], Err: err}
+		}
+		if confined, err = confine(c, s.Confine); err != nil {
+			return err
+		}
+		defer confined.close()
+	}
 	release, err := startLeader(c)
 	if err != nil {
 		return err
 	}
+	guarded := error(nil)
+	if s.Guard != nil {
+		guarded = s.Guard.Add(c.Process.Pid)
+	}
+	if confined != nil {
+		if err := confined.await(ctx, s.Kill); err != nil {
+			c.Process.Kill()
+			c.Wait()
+			release()
+			if s.Guard != nil && guarded == nil {
+				s.Guard.Remove(c.Process.Pid)
+			}
+			return err
+		}
+	}
 	r.cmd, r.res.Pid = c, c.Process.Pid
 	r.group = newGroup(c.Process)
-	if s.Guard != nil {
-		if gerr := s.Guard.Add(c.Process.Pid); gerr != nil {
-			r.res.Notes = append(r.res.Notes, "the guard does not know this process: "+gerr.Error())
-		}
+	if guarded != nil {
+		r.res.Notes = append(r.res.Notes, "the guard does not know this process: "+guarded.Error())
 	}
 	if s.Started != nil {
 		s.Started(c.Process.Pid)

@@ -60,6 +60,10 @@ type Spec struct {
 	// Started is called with the leader's pid, which is also its group, before any output is read.
 	Started func(pid int)
 
+	// Confine, when it is set, is all that the program and what it starts may write. Where that cannot be had,
+	// see CanConfine, the program is not started.
+	Confine *Confine
+
 	// Trusted is for programs that are known to leave nothing behind (git): no combined tail is kept, and
 	// no search is made for processes that left the group.
 	Trusted bool

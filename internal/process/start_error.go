@@ -22,6 +22,7 @@ const (
 	NoPermission                    // not executable, or on a file system mounted noexec
 	NoResources                     // too many open files or processes, or no memory
 	LogUnwritable                   // the log file could not be opened
+	NotConfined                     // the kernel did not take over what it may write
 	OtherStartFailure
 )
 
@@ -51,6 +52,8 @@ func (e *StartError) Error() string {
 		return "cannot start " + quote(e.Program) + ": " + e.Err.Error()
 	case LogUnwritable:
 		return "cannot start " + quote(e.Program) + ": its log " + quote(e.Detail) + " cannot be written: " + e.Err.Error()
+	case NotConfined:
+		return "cannot start " + quote(e.Program) + " in its sandbox: " + e.Err.Error()
 	}
 	return "cannot start " + quote(e.Program) + ": " + e.Err.Error()
 }
