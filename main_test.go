@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"foundry/internal/process"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +29,16 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		Setup:               isolate,
+		Condition:           condition,
 	})
+}
+
+// condition is what scripts may ask for beside what testscript knows: [sandbox] is that programs can be confined.
+func condition(name string) (bool, error) {
+	if name == "sandbox" {
+		return process.CanConfine() == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 func isolate(env *testscript.Env) error {

@@ -154,6 +154,10 @@ func mergeAgent(parent, child schema.Agent, parentHarness string) schema.Agent {
 	inheritList(&out.Deny, parent.Deny)
 	inheritList(&out.Writes, parent.Writes)
 	inheritList(&out.Protect, parent.Protect)
+	inheritList(&out.Sandbox.Write, parent.Sandbox.Write)
+	if parent.Sandbox.Set && !out.Sandbox.Set {
+		out.Sandbox.Set, out.Sandbox.Span = true, parent.Sandbox.Span
+	}
 	if !out.ScriptSet {
 		out.Script, out.ScriptSet = parent.Script, parent.ScriptSet
 	}
@@ -224,6 +228,7 @@ func (c *Catalogue) checkAgent(def *agentDef) {
 	a, list := &def.a, &def.list
 	checkGlobs(list, a.Writes, ofWrites)
 	checkGlobs(list, a.Protect, ofProtect)
+	checkSandbox(list, a.Sandbox.Write)
 	if a.Envelope.Set {
 		if _, _, ok := c.envelope(a.Envelope.Value); !ok {
 			c.unknownEnvelope(list, a.Envelope.Span(), a.Envelope.Value)
@@ -316,6 +321,9 @@ func newAgent(def *agentDef) Agent {
 		Allow: a.Allow.Values(), Deny: a.Deny.Values(),
 		EnvelopeRetries: 3, ReadOnly: a.Writes.Set && len(a.Writes.Items) == 0, Permissions: "deny",
 		TurnTimeout: a.TurnTimeout.Or(20 * time.Minute), StallTimeout: a.StallTimeout.Or(5 * time.Minute), Span: a.Span,
+	}
+	if a.Sandbox.Set {
+		out.Sandbox = &Sandbox{Write: a.Sandbox.Write.Values()}
 	}
 	if a.EnvelopeRetries.Set {
 		out.EnvelopeRetries = a.EnvelopeRetries.Value

@@ -137,6 +137,12 @@ func (g *Graph) agentParts(i int) []part {
 		{"permissions", func(d *digest) { d.text(a.Permissions); d.bool(a.ReadOnly) }},
 		{"argv", func(d *digest) { d.texts(a.Argv) }},
 		{"tools", func(d *digest) { d.texts(a.Allow); d.texts(a.Deny) }},
+		{"sandbox", func(d *digest) {
+			d.bool(a.Sandbox != nil)
+			if a.Sandbox != nil {
+				d.texts(a.Sandbox.Write)
+			}
+		}},
 		{"system", func(d *digest) { d.template(a.System) }},
 		{"envelope_retries", func(d *digest) { d.int(a.EnvelopeRetries) }},
 		{"turn_timeout", func(d *digest) { d.int(int(a.TurnTimeout)) }},

@@ -328,12 +328,18 @@ type Agent struct {
 	EnvelopeRetries int
 	ReadOnly        bool
 	Permissions     string
+	Sandbox         *Sandbox // nil: the kernel does not keep it from writing
 	Env             []EnvVar
 	TurnTimeout     time.Duration
 	StallTimeout    time.Duration
 	Fallback        []int // indexes into Graph.Agents
 	Session         int   // the index of the agent whose session it shares: itself, or the same agent in another pipeline
 	Span            diag.Span
+}
+
+// Sandbox says what an agent in a sandbox may write beside what it has to.
+type Sandbox struct {
+	Write []string // paths: absolute, from "~/", or from the top of the workspace
 }
 
 // ScriptTurn is one entry of a scripted agent.

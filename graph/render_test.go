@@ -88,6 +88,7 @@ func TestFingerprints(t *testing.T) {
 		{"a command", "test: go test ./...", "test: go test -race ./...", true, "green"},
 		{"a gate", "go vet ./...", "staticcheck", true, "code"},
 		{"an agent", `"**/*_test.go"], script`, `"**/*_test.go", "x"], script`, true, "write_test code"},
+		{"a sandbox", `"**/*_test.go"], script`, `"**/*_test.go"], sandbox: {write: [/opt]}, script`, true, "write_test code"},
 		{"an input", "[request, write_test]", "[write_test]", true, "code"},
 		{"a message", "envelope:code.commit_message", "envelope:code.summary", true, "commit"},
 		{"exit codes", "exit_codes: nonzero", "exit_codes: [1]", true, "red"},

@@ -33,7 +33,10 @@ func (l *language) agents() {
 		duration("turn_timeout", "how long one turn may take", func(a *Agent) *Duration { return &a.TurnTimeout }).def("20m"),
 		duration("stall_timeout", "how long it may show no activity", func(a *Agent) *Duration { return &a.StallTimeout }).def("5m"),
 		texts("fallback", "agents that are tried in order when its harness fails", func(a *Agent) *Texts { return &a.Fallback }),
-		unbuilt[Agent]("sandbox", ShapeSection, "what the kernel lets it write"),
+		nested("sandbox", "sandbox", "has the kernel let it write the workspace, its own state, caches and temp, and nothing else; Linux only", func(d *decoder, v value, a *Agent) {
+			_, a.Sandbox.Set = mapping(d, l.sandbox, v, &a.Sandbox)
+			a.Sandbox.Span = d.spanOf(v.node)
+		}),
 	)
 	l.models = newSection("models", "models by weight of the work",
 		text("light", "the model for trivial work: what `model: light` means", func(m *Models) *Text { return &m.Light }),
@@ -42,6 +45,9 @@ func (l *language) agents() {
 	l.tools = newSection("tools", "an agent's tools",
 		texts("allow", "tools that it may use", func(a *Agent) *Texts { return &a.Allow }),
 		texts("deny", "tools that it may not use", func(a *Agent) *Texts { return &a.Deny }),
+	)
+	l.sandbox = newSection("sandbox", "a sandbox",
+		texts("write", "further paths that it may write: absolute, from ~/, or from the top of the workspace", func(s *Sandbox) *Texts { return &s.Write }),
 	)
 	l.turn = newSection("script", "a turn of a script",
 		text("item", "the item that it is kept for", func(t *ScriptTurn) *Text { return &t.Item }),

@@ -260,7 +260,15 @@ type Agent struct {
 	TurnTimeout     Duration
 	StallTimeout    Duration
 	Fallback        Texts
+	Sandbox         Sandbox
 	Span            diag.Span
+}
+
+// Sandbox says that the kernel keeps an agent from writing more than it has to.
+type Sandbox struct {
+	Set   bool
+	Write Texts // further paths
+	Span  diag.Span
 }
 
 // ScriptTurn is one entry of a scripted agent: what it writes and what it answers.

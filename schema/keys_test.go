@@ -26,6 +26,7 @@ var allKeys = map[string]string{
 	"agent":     "extends description harness argv script model models effort tools system prompt envelope envelope_retries writes protect permissions env turn_timeout stall_timeout fallback sandbox",
 	"models":    "light heavy",
 	"tools":     "allow deny",
+	"sandbox":   "write",
 	"script":    "item files run reply",
 	"pipeline":  "extends patch description params request isolation merge protect accept limits criteria fail_fast keep_going after phases",
 	"param":     "type default required choices",
@@ -41,7 +42,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "sandbox after parallel session review review_retries revert_rejected repeat each review"
+const notBuiltKeys = "after parallel session review review_retries revert_rejected repeat each review"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -80,7 +81,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 	t.Parallel()
 	wrap := map[string]string{
 		"file": "%", "project": "project: {%}", "worktree": "project: {worktree: {%}}", "keep": "project: {keep: {%}}", "command": "commands: {a: {%}}", "envelope": "envelopes: {a: {%}}",
-		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}",
+		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}", "sandbox": "agents: {a: {sandbox: {%}}}",
 		"script": "agents: {a: {script: [{%}]}}", "pipeline": "pipelines: {p: {%}}", "param": "pipelines: {p: {params: {a: {%}}}}", "limits": "pipelines: {p: {limits: {%}}}",
 		"criterion": "pipelines: {p: {criteria: [{%}]}}", "phase": "pipelines: {p: {phases: [{%}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
 		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]",

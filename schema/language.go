@@ -32,6 +32,7 @@ type language struct {
 	agent     *section[Agent]
 	models    *section[Models]
 	tools     *section[Agent]
+	sandbox   *section[Sandbox]
 	turn      *section[ScriptTurn]
 	pipeline  *section[Pipeline]
 	param     *section[Param]
@@ -78,6 +79,7 @@ func (l *language) legal(name string) []string {
 	add(l.agent.noun, l.agent.find(name) != nil)
 	add(l.models.noun, l.models.find(name) != nil)
 	add(l.tools.noun, l.tools.find(name) != nil)
+	add(l.sandbox.noun, l.sandbox.find(name) != nil)
 	add(l.turn.noun, l.turn.find(name) != nil)
 	add(l.pipeline.noun, l.pipeline.find(name) != nil)
 	add(l.param.noun, l.param.find(name) != nil)

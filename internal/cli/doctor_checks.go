@@ -250,6 +250,7 @@ func (d *doctor) agents() {
 			if a := &g.Agents[i]; !seen[a.Name] {
 				seen[a.Name] = true
 				d.agent(a)
+				d.sandbox(g, i)
 			}
 		}
 		if d.repo == nil || d.at == "" || g.Isolation == graph.Checkout {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"foundry/graph"
-	"foundry/internal/drive"
 	"foundry/runner"
 )
 
@@ -113,7 +112,7 @@ func (s *session) stillFits(d *driving, now *graph.Graph) error {
 	if _, err := parameters(now, set); err != nil {
 		return badUsage("the edited pipeline does not fit the run: %w", err)
 	}
-	if found := drive.Preflight(now, *d.info, d.pl.repo.Root()); len(found) > 0 {
+	if found := preflight(d.pl, now, d.info); len(found) > 0 {
 		return s.unfit(found)
 	}
 	return nil

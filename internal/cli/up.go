@@ -144,7 +144,7 @@ func (s *session) up(c *cli.Context) error {
 	if err := s.startingPoint(c, pl, g, info); err != nil {
 		return err
 	}
-	found := append(drive.Preflight(g, *info, pl.repo.Root()), s.committed(pl, g, info.BranchPoint)...)
+	found := append(preflight(pl, g, info), s.committed(pl, g, info.BranchPoint)...)
 	if found = append(found, s.writtenSecrets(p, g)...); len(found) > 0 {
 		return s.unfit(found)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"foundry/graph"
-	"foundry/internal/drive"
 	"foundry/internal/watch"
 	"foundry/runner"
 )
@@ -235,7 +234,7 @@ func (x *watching) cycle(only []string) error {
 	if err != nil {
 		return err
 	}
-	if found := drive.Preflight(g, *info, x.pl.repo.Root()); len(found) > 0 {
+	if found := preflight(x.pl, g, info); len(found) > 0 {
 		return x.s.unfit(found)
 	}
 	ctx, stop := context.WithCancel(x.s.ctx)

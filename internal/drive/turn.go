@@ -85,6 +85,13 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if ph.Timeout > 0 {
 		timeout = ph.Timeout
 	}
+	sessionDir := filepath.Join(d.Record.Dir(), "sessions", agent.Name)
+	environ := append(append([]string{}, d.Environ...), shared...)
+	confine, forSandbox, err := d.confine(c.Agent, sessionDir, append(append([]string{}, environ...), own...))
+	if err != nil {
+		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
+	}
+	own = append(own, forSandbox...)
 	may := permits{root: resolved(d.Tree.Dir()), boundary: ph.Boundary, policy: agent.Permissions}
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
@@ -92,8 +99,8 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	r := session.Turn(ctx, harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
-		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: filepath.Join(d.Record.Dir(), "sessions", agent.Name),
-		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: append(append([]string{}, d.Environ...), shared...), Own: own, Kill: d.Force, Guard: d.Guard,
+		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
+		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: environ, Own: own, Kill: d.Force, Guard: d.Guard, Confine: confine,
 		Permit: func(_ context.Context, request harness.Request) harness.Decision {
 			decision, ask := may.answer(request)
 			if ask {

@@ -4,6 +4,7 @@ package harness
 func claudeACP() preset {
 	return preset{
 		title:    "Claude Code through its ACP adapter",
+		state:    claudePlaces,
 		program:  "claude-agent-acp",
 		modelEnv: "ANTHROPIC_MODEL",
 		env:      claudeEnv,

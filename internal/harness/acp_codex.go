@@ -4,6 +4,7 @@ package harness
 func codexACP() preset {
 	return preset{
 		title:       "Codex through its ACP adapter",
+		state:       codexPlaces,
 		program:     "codex-acp",
 		reading:     []string{"read-only"},
 		asking:      []string{"auto"},
@@ -11,6 +12,7 @@ func codexACP() preset {
 		install:     "npm install -g @zed-industries/codex-acp",
 		signs:       []string{"OPENAI_API_KEY", "CODEX_API_KEY", "~/.codex/auth.json"},
 		login:       "run `codex login`, or set OPENAI_API_KEY",
+		noSandbox:   "its commands run in a sandbox of their own, which cannot be set up inside another one",
 		bwrap:       true,
 		usedPerCall: true,
 		lacks: []string{"a refused permission ends its turn", "it writes to /tmp without asking",

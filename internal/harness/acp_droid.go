@@ -4,6 +4,7 @@ package harness
 func factoryDroid() preset {
 	return preset{
 		title:   "Factory's droid",
+		state:   droidPlaces,
 		program: "droid",
 		args:    []string{"exec", "--output-format", "acp"},
 		reading: []string{"spec"},

@@ -4,6 +4,7 @@ package harness
 func geminiCLI() preset {
 	return preset{
 		title:     "Gemini CLI",
+		state:     geminiPlaces,
 		program:   "gemini",
 		args:      []string{"--acp", "--skip-trust"},
 		modelFlag: "-m",

@@ -4,6 +4,7 @@ package harness
 func openCode() preset {
 	return preset{
 		title:   "opencode",
+		state:   openCodePlaces,
 		program: "opencode",
 		args:    []string{"acp"},
 		// It asks for nothing unless it is told to, and updates itself while it runs.

@@ -24,6 +24,9 @@ type preset struct {
 	login   string   // what a person does to log in
 	bwrap   bool     // on Linux its commands run in a sandbox for which the program bwrap must be there
 
+	state     []Place // where it keeps what outlives its process
+	noSandbox string  // why it cannot run in a sandbox of Foundry's; "" when it can
+
 	effort       bool // it offers a choice of how long it thinks
 	silent       bool // it tells no usage
 	forgets      bool // it says that it can load sessions, and cannot
@@ -48,5 +51,5 @@ func anyACP() preset {
 // speaks is the row of a harness that drives an agent over the protocol.
 func speaks(name string, p preset) Info {
 	return Info{Name: name, Harness: acpAgents{p}, Summary: p.title, Remembers: true, Resumes: !p.forgets,
-		ReportsCost: p.cost, Permits: true, Effort: p.effort, Silent: p.silent, Program: p.program, Install: p.install, Login: p.login, LoginSigns: p.signs, Lacks: p.lacks}
+		ReportsCost: p.cost, Permits: true, Effort: p.effort, Silent: p.silent, Program: p.program, Install: p.install, Login: p.login, LoginSigns: p.signs, Lacks: p.lacks, State: p.state, NoSandbox: p.noSandbox}
 }

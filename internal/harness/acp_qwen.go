@@ -4,6 +4,7 @@ package harness
 func qwenCode() preset {
 	return preset{
 		title:     "Qwen Code",
+		state:     qwenPlaces,
 		program:   "qwen",
 		args:      []string{"--acp"},
 		modelFlag: "-m",

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"foundry/internal/process"
 )
 
 // Fake agents. This test's own program is one when fakeVariable says which protocol it speaks and how it behaves, well
@@ -26,6 +28,10 @@ const fakeVariable = "FAKE_AGENT"
 var fakes = map[string]func(*fakeAgent){"acp": fakeACP, "claude": fakeClaude, "codex": fakeCodex}
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == process.ConfineVerb {
+		fmt.Fprintln(os.Stderr, process.ConfineMain())
+		os.Exit(1)
+	}
 	if protocol, how, ok := strings.Cut(os.Getenv(fakeVariable), ":"); ok {
 		fakes[protocol](&fakeAgent{how: how, in: bufio.NewReaderSize(os.Stdin, 1<<20)})
 		os.Exit(0)

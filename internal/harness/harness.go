@@ -93,8 +93,9 @@ type Turn struct {
 	// turn stand still meanwhile. nil refuses every request.
 	Permit func(context.Context, Request) Decision
 
-	Kill  <-chan struct{} // when closed, a cancelled turn is ended at once; nil is never
-	Guard *process.Guard  // ends the agent's processes should this one die; nil is none
+	Kill    <-chan struct{}  // when closed, a cancelled turn is ended at once; nil is never
+	Confine *process.Confine // all that the agent may write, by the turn that starts its program; nil is everything
+	Guard   *process.Guard   // ends the agent's processes should this one die; nil is none
 }
 
 // Reply is how a turn ended.
@@ -148,6 +149,8 @@ type Info struct {
 	Install     string   // the command that installs Program
 	Login       string   // what a person does to log in; "" when that is not Foundry's to know
 	LoginSigns  []string // variables, and files as ~/…, that are there when somebody is logged in
+	State       []Place  // where it keeps what outlives its process; nil when it keeps nothing, or nobody knows
+	NoSandbox   string   // why it cannot run in a sandbox: a sentence without a full stop; "" when it can
 	Lacks       []string // what else it cannot do, or does in its own way: sentences without a full stop
 }
 
@@ -167,10 +170,10 @@ func Table() []Info {
 		{Name: "command", Harness: command{}, Silent: true,
 			Summary: "any program: prompt on stdin, reply on stdout, one process a turn"},
 		speaks("acp", anyACP()),
-		{Name: "claude", Harness: claude{}, Remembers: true, Resumes: true, ReportsCost: true, Permits: true, KeepsTools: true, Effort: true,
+		{Name: "claude", Harness: claude{}, Remembers: true, Resumes: true, ReportsCost: true, Permits: true, KeepsTools: true, Effort: true, State: claudePlaces,
 			Program: "claude", Install: "npm install -g @anthropic-ai/claude-code", Login: claudeACP().login, LoginSigns: claudeACP().signs,
 			Summary: "Claude Code, one process for a session"},
-		{Name: "codex", Harness: codex{}, Remembers: true, Resumes: true, Permits: true, Effort: true,
+		{Name: "codex", Harness: codex{}, Remembers: true, Resumes: true, Permits: true, Effort: true, State: codexPlaces, NoSandbox: codexACP().noSandbox,
 			Program: "codex", Install: "npm install -g @openai/codex", Login: codexACP().login, LoginSigns: codexACP().signs,
 			Summary: "Codex CLI, one process for a session"},
 		speaks("claude-acp", claudeACP()),

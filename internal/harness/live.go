@@ -52,7 +52,7 @@ func startLive(c Config, t Turn, argv, preset []string) (*live, error) {
 	l := &live{feed: newFeed(), log: &turnLog{}, kill: kill, done: make(chan struct{}), more: make(chan struct{}, 1), fresh: true}
 	lines := &splitter{limit: lineLimit, line: l.push}
 	spec := process.Spec{Argv: argv, Dir: workDir(c, t), Env: environment(c, t, preset), Feed: l.feed, Log: l.log, Capture: process.TailSize, Mask: t.Mask,
-		Kill: t.Kill, Guard: t.Guard, Observe: func(s process.Stream, piece []byte) { l.hear(lines, s, piece) }}
+		Kill: t.Kill, Guard: t.Guard, Confine: t.Confine, Observe: func(s process.Stream, piece []byte) { l.hear(lines, s, piece) }}
 	go func() {
 		l.res = process.Run(ctx, spec)
 		l.feed.end()

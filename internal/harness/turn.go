@@ -39,7 +39,7 @@ func run(ctx context.Context, spec process.Spec, c Config, t Turn, activity func
 	}
 	spec.Dir, spec.Env = t.Dir, environment(c, t, spec.Env)
 	spec.LogPath, spec.LogLimit, spec.Mask = t.LogPath, t.LogLimit, t.Mask
-	spec.Kill, spec.Guard = t.Kill, t.Guard
+	spec.Kill, spec.Guard, spec.Confine = t.Kill, t.Guard, t.Confine
 	spec.Observe = func(s process.Stream, piece []byte) {
 		w.heard()
 		hear(w, s, piece)

@@ -91,7 +91,7 @@ func TestCompletion(t *testing.T) {
 		{"keys in open brackets", in(t, "    accept: passed(\"test\")", "    limits: {‸"), "+turns +time"},
 		{"no keys on the line of the key", in(t, "    accept: passed(\"test\")", "    limits: ‸"), "="},
 		{"keys of a param", swap(t, "default: lax}", "‸}"), "+default +required -type"},
-		{"keys of an agent", swap(t, "sorter: {envelope: triage", "sorter: {envelope: triage, ‸"), "+harness +model -envelope -sandbox"},
+		{"keys of an agent", swap(t, "sorter: {envelope: triage", "sorter: {envelope: triage, ‸"), "+harness +model +sandbox -envelope"},
 		{"keys of a command in place", in(t, "  test: go test ./...", "  lint:\n    ‸"), "+run +timeout"},
 		{"text in a file", in(t, "        agent: builder", "        prompt: {‸}"), "=file"},
 

@@ -46,6 +46,9 @@ type Tree struct {
 // Dir returns the directory of the workspace.
 func (t *Tree) Dir() string { return t.dir }
 
+// GitDir returns the git directory of the workspace: of a worktree, its own one.
+func (t *Tree) GitDir() string { return t.admin }
+
 // Run returns the id of the run that the workspace belongs to.
 func (t *Tree) Run() string { return t.run }
 
