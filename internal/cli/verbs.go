@@ -16,7 +16,7 @@ type reach uint8
 const (
 	reads       reach = iota + 1 // it only reads, and executes nothing of the repository
 	writesFiles                  // it writes the pipeline file, and executes nothing of the repository
-	steers                       // it starts, continues, ends or lands runs, and is refused from inside one
+	steers                       // it starts, continues, ends or lands runs, or writes into the checkout, and is refused from inside a run
 	runsItsOwn                   // it is about no run of the repository
 )
 
@@ -45,6 +45,7 @@ func verbMakers() []verbMaker {
 		{"rewind", rewindVerb, steers},
 		{"kill", killVerb, steers},
 		{"merge", mergeVerb, steers},
+		{"restore", restoreVerb, steers},
 		{"discard", discardVerb, steers},
 		{"sweep", sweepVerb, steers},
 		{"doctor", doctorVerb, reads},
