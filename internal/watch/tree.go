@@ -490,7 +490,7 @@ func (t *tree) readAll(ctx context.Context) {
 		info, err := os.Lstat(t.abs(j.rel))
 		t.mu.Lock()
 		if n := t.get(j.rel); ok && err == nil && n != nil && n.file == j.f && !j.f.read {
-			if now := look(info, time.Now()); now != nil && now.same(j.f) && !now.racy {
+			if now := look(info, time.Now()); now != nil && now.same(j.f) {
 				j.f.sum, j.f.read = sum, true
 			}
 		}
