@@ -61,8 +61,14 @@ func pseudoTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// upOnTerminal starts `foundry up` in a repository of its own; nap makes its command last.
+// upOnTerminal starts `foundry up` on ttyPipeline; nap makes its command last.
 func upOnTerminal(t *testing.T, nap bool) *onTerminal {
+	t.Helper()
+	return upIn(t, map[string]string{"foundry.yaml": ttyPipeline}, nap)
+}
+
+// upIn starts `foundry up` in a repository of its own that has these files, all of them executable.
+func upIn(t *testing.T, files map[string]string, nap bool) *onTerminal {
 	t.Helper()
 	home := t.TempDir()
 	repo := filepath.Join(home, "repo")
@@ -77,8 +83,13 @@ func upOnTerminal(t *testing.T, nap bool) *onTerminal {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Mkdir(repo, 0o755), os.WriteFile(filepath.Join(repo, "foundry.yaml"), []byte(ttyPipeline), 0o644)); err != nil {
+	if err := os.Mkdir(repo, 0o755); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	environ := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.com",
 		"GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.com", "USER=tester"}

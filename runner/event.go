@@ -58,16 +58,18 @@ const (
 
 // Notes: written for readers by the driver, ignored by the machine.
 const (
-	RunSettled     Kind = "run.settled"
-	Restored       Kind = "workspace.restored" // the workspace is as run.rewound wants it
-	RunMerged      Kind = "run.merged"
-	RunDiscarded   Kind = "run.discarded"
-	OutsideChanged Kind = "outside.changed"
-	ProcessLeft    Kind = "process.left"
-	Usage          Kind = "usage"
-	Activity       Kind = "activity"
-	Warned         Kind = "warning"
-	SetupRan       Kind = "setup.ran"
+	RunSettled         Kind = "run.settled"
+	Restored           Kind = "workspace.restored" // the workspace is as run.rewound wants it
+	RunMerged          Kind = "run.merged"
+	RunDiscarded       Kind = "run.discarded"
+	OutsideChanged     Kind = "outside.changed"
+	ProcessLeft        Kind = "process.left"
+	Usage              Kind = "usage"
+	Activity           Kind = "activity"
+	Warned             Kind = "warning"
+	PermissionAsked    Kind = "permission.asked"    // of a person, for an agent in the middle of a turn
+	PermissionAnswered Kind = "permission.answered" // by the person; without an answer there was none in time
+	SetupRan           Kind = "setup.ran"
 )
 
 // Event is one line of a run's log. Seq counts from 1 without gaps; At is stamped by whoever appends it, in
@@ -118,13 +120,13 @@ type Event struct {
 	Gate      string          `json:"gate,omitempty"`       // gate.checked
 	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused
 	Checks    []gates.Check   `json:"checks,omitempty"`
-	Answer    string          `json:"answer,omitempty"` // ask.answered: approve, reject
+	Answer    string          `json:"answer,omitempty"` // ask.answered, permission.answered: approve, reject
 	Who       string          `json:"who,omitempty"`
 	Limit     string          `json:"limit,omitempty"`   // budget.reached, grant.given: time, turns, tokens, cost, phases
 	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
 	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
 	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
-	Tool      *Tool           `json:"tool,omitempty"`    // activity: what the agent used
+	Tool      *Tool           `json:"tool,omitempty"`    // activity, permission.asked: what the agent used, or wants to
 	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent
 }
 

@@ -104,6 +104,9 @@ func (s *session) resume(c *cli.Context) error {
 			return err
 		}
 	}
+	if err := s.askable(c, again); err != nil {
+		return err
+	}
 	if resumed.Phase, err = again.from(c.String("from")); err != nil {
 		return err
 	}
@@ -370,7 +373,22 @@ func (s *session) answer(c *cli.Context, word string) error {
 	if c.Bool("no-continue") {
 		return s.recordAnswer(d)
 	}
+	if err := s.askable(c, d); err != nil {
+		return err
+	}
 	return s.drive(*d)
+}
+
+// askable refuses to go on without a person where agents are to ask one.
+func (s *session) askable(c *cli.Context, d *driving) error {
+	g := d.graph
+	if d.edited != nil {
+		g = d.edited
+	}
+	if found := drive.NobodyToAsk(g); len(found) > 0 && !s.interactive(c) {
+		return s.unfit(found)
+	}
+	return nil
 }
 
 // openAsk is the question that is answered: the one named, else the only one.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"foundry/graph"
+	"foundry/internal/drive"
 	"foundry/internal/watch"
 	"foundry/runner"
 )
@@ -234,7 +235,11 @@ func (x *watching) cycle(only []string) error {
 	if err != nil {
 		return err
 	}
-	if found := preflight(x.pl, g, info); len(found) > 0 {
+	found := preflight(x.pl, g, info)
+	if x.agents {
+		found = append(found, drive.NobodyToAsk(g)...)
+	}
+	if len(found) > 0 {
 		return x.s.unfit(found)
 	}
 	ctx, stop := context.WithCancel(x.s.ctx)

@@ -44,7 +44,7 @@ type Config struct {
 // Asker puts a question to a person and waits. ok is false when there was no answer: the run then parks.
 type Asker func(ctx context.Context, q Question) (answer Answer, ok bool)
 
-// Question is an ask phase's question as it is put.
+// Question is a question as it is put: that of an ask phase, or of an agent that wants to use a tool.
 type Question struct {
 	Run, Phase, Text string
 	Diff             string // the command that shows what is asked about
@@ -85,6 +85,7 @@ type driver struct {
 	granted   time.Duration // on top of the time budget
 	timeUp    bool
 	inTurn    map[runner.ID]harness.Usage // what the turns under way have spent so far
+	asking    map[runner.ID]bool          // turns that wait for a person
 	usedUp    bool                        // by them: said once
 	readers   graph.Set                   // phases whose texts read the context card
 	reading   bool                        // a criterion does
@@ -164,7 +165,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
 		sessions: map[int]harness.Session{}, talking: map[int]*sync.Mutex{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
-		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}}
+		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}, asking: map[runner.ID]bool{}}
 	d.busy, d.granted = spent(c.Record.Events())
 	d.readers, d.reading = cardReaders(c.Graph)
 	for _, e := range append(c.Record.Events(), first...) {
@@ -228,6 +229,10 @@ func (d *driver) report(work context.Context, r report) {
 			delete(d.inTurn, r.id) // the fact has it
 		}
 		d.take(work, f)
+		if asked := f.Kind == runner.PermissionAsked; asked || f.Kind == runner.PermissionAnswered {
+			d.asking[r.id] = asked
+			d.clock()
+		}
 	}
 	if r.spent != nil {
 		d.spending(work, r.id, *r.spent)
@@ -236,6 +241,7 @@ func (d *driver) report(work context.Context, r report) {
 		if cancel, ok := d.working[r.id]; ok {
 			cancel()
 			delete(d.working, r.id)
+			delete(d.asking, r.id)
 			d.clock()
 		}
 	}
@@ -287,7 +293,7 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	if d.err != nil {
 		return
 	}
-	if e.Kind == runner.TurnEnded || e.Kind == runner.AskAnswered || e.Kind == runner.RunKilled {
+	if e.Kind == runner.TurnEnded || e.Kind == runner.AskAnswered || e.Kind == runner.PermissionAnswered || e.Kind == runner.RunKilled {
 		if d.err = d.Record.Sync(); d.err != nil {
 			return
 		}
@@ -468,7 +474,7 @@ func (d *driver) close(err error) error {
 func (d *driver) clock() {
 	running := false
 	for id := range d.working {
-		running = running || id.Kind != runner.PutAsk
+		running = running || id.Kind != runner.PutAsk && !d.asking[id]
 	}
 	switch now := d.Now(); {
 	case running && d.busyFrom.IsZero():

@@ -1,12 +1,15 @@
 package drive
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"foundry/glob"
+	"foundry/graph"
 	"foundry/internal/harness"
+	"foundry/runner"
 )
 
 // This file answers the permission requests of agents, all of them. What a request says is believed only as far as it
@@ -41,6 +44,41 @@ func (p permits) answer(r harness.Request) (d harness.Decision, ask bool) {
 		return harness.Decision{}, true
 	}
 	return harness.Decision{Reason: fmt.Sprintf("%s is not permitted to this agent (permissions: deny); go on without it", r.Tool.Name)}, false
+}
+
+// permission puts an agent's request to a person. Who does not answer within the agent's turn_timeout has refused; the
+// clocks of the turn and of the run stand still meanwhile.
+func (d *driver) permission(ctx context.Context, c runner.Command, agent *graph.Agent, r harness.Request, send func(...runner.Event)) harness.Decision {
+	if d.Ask == nil {
+		return harness.Decision{Reason: "nobody can be asked"}
+	}
+	t := newTeller(d.named(c, runner.PermissionAsked), d.Tree.Dir(), d.Record.Mask(), nil, nil)
+	asked := t.note
+	asked.Turn, asked.Agent, asked.Tool = c.ID.Turn, agent.Name, t.toolOf(r.Tool)
+	asked.Text = oneLine(fmt.Sprintf("may %s use %s?", agent.Name, t.doing(harness.Activity{Tool: r.Tool, Text: r.Title})))
+	send(asked)
+	if agent.TurnTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, agent.TurnTimeout)
+		defer cancel()
+	}
+	run := d.Record.ID()
+	answer, ok := d.Ask(ctx, Question{Run: run, Phase: asked.Phase, Text: asked.Text, Diff: "foundry logs " + run + " " + asked.Phase})
+	answered := d.named(c, runner.PermissionAnswered)
+	answered.Turn, answered.Agent = c.ID.Turn, agent.Name
+	decision := harness.Decision{Reason: "nobody answered whether it may be used; go on without it"}
+	if ok && ctx.Err() == nil {
+		answered.Answer, answered.Text, answered.Who = "reject", answer.Note, answer.Who
+		decision.Reason = "a person refused it"
+		if answer.Note != "" {
+			decision.Reason += ": " + answer.Note
+		}
+		if answer.Approve {
+			answered.Answer, decision = "approve", harness.Decision{Allow: true}
+		}
+	}
+	send(answered)
+	return decision
 }
 
 // refuses says why a path may not be touched, or, with reading, not be read; "" when it may.

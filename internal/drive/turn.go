@@ -101,10 +101,10 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: environ, Own: own, Kill: d.Force, Guard: d.Guard, Confine: confine,
-		Permit: func(_ context.Context, request harness.Request) harness.Decision {
+		Permit: func(ctx context.Context, request harness.Request) harness.Decision {
 			decision, ask := may.answer(request)
 			if ask {
-				decision.Reason = "nobody can be asked"
+				return d.permission(ctx, c, agent, request, send)
 			}
 			return decision
 		},

@@ -234,9 +234,9 @@ func (p *Plain) phase(e *runner.Event) string {
 		return p.route(e)
 	case runner.RouteSpent:
 		return p.line(e, Red, "spent", fmt.Sprintf("%s used %d of %d", e.Phase+" -> "+e.Target, e.Used, e.Of)) + p.seen(e.Seen)
-	case runner.AskRaised:
+	case runner.AskRaised, runner.PermissionAsked:
 		return p.line(e, Cyan, "asks", firstLine(e.Text))
-	case runner.AskAnswered:
+	case runner.AskAnswered, runner.PermissionAnswered:
 		return p.answered(e)
 	case runner.AskWithdrawn:
 		return p.line(e, Dim, "withdrawn", "the question is put again later")
