@@ -276,20 +276,14 @@ func (s *session) diffStat(pl *place, events []runner.Event) *report.DiffStat {
 	if from == "" || to == "" {
 		return nil
 	}
-	text, err := pl.repo.NumStat(context.WithoutCancel(s.ctx), from, to)
+	list, err := pl.repo.NumStat(context.WithoutCancel(s.ctx), from, to)
 	if err != nil {
 		return nil
 	}
 	var out report.DiffStat
-	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		cells := strings.SplitN(line, "\t", 3)
-		if len(cells) < 3 {
-			continue
-		}
+	for _, c := range list {
 		out.Files++
-		added, _ := strconv.Atoi(cells[0])
-		removed, _ := strconv.Atoi(cells[1])
-		out.Added, out.Removed = out.Added+added, out.Removed+removed
+		out.Added, out.Removed = out.Added+c.Added, out.Removed+c.Removed
 	}
 	return &out
 }

@@ -36,6 +36,7 @@ var readLines = map[string][]string{
 	"show":       {"show last", "show last build", "show last --json"},
 	"logs":       {"logs last", "logs last build"},
 	"diff":       {"diff last", "diff last build"},
+	"report":     {"report last", "report last --format html"},
 	"costs":      {"costs", "costs --by model --since 7d --json"},
 	"doctor":     {"doctor", "doctor --json"},
 	"schema":     {"schema"},

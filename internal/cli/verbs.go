@@ -38,6 +38,7 @@ func verbMakers() []verbMaker {
 		{"show", showVerb, reads},
 		{"logs", logsVerb, reads},
 		{"diff", diffVerb, reads},
+		{"report", reportVerb, reads},
 		{"costs", costsVerb, reads},
 		{"approve", approveVerb, steers},
 		{"reject", rejectVerb, steers},

@@ -11,14 +11,15 @@ import (
 // This file draws what the verdict of a run rests on: what was checked and what was not, the terms of acceptance,
 // and what went on outside the rules.
 
-// evidence lists what was checked, phase by phase, and then what nothing was verified by.
-func (t *Trace) evidence(b *block) {
-	var rows [][3]string
-	var paints []Paint
-	var empty []string
-	add := func(p Paint, phase, what, found string) {
-		rows, paints = append(rows, [3]string{phase, what, found}), append(paints, p)
-	}
+// finding is one thing that was checked, and what came of it.
+type finding struct {
+	phase, what, found string
+	paint              Paint
+}
+
+// checks are what was checked, phase by phase, and the gates that nothing was verified by.
+func (t *Trace) checks() (rows []finding, empty []string) {
+	add := func(p Paint, phase, what, found string) { rows = append(rows, finding{phase, what, found, p}) }
 	for _, p := range t.Phases {
 		v := p.Newest()
 		if v == nil {
@@ -65,6 +66,17 @@ func (t *Trace) evidence(b *block) {
 	for _, c := range t.Criteria {
 		paint, found := c.found()
 		add(paint, "", "criterion "+c.Name, found)
+	}
+	return rows, empty
+}
+
+// evidence lists what was checked, and then what nothing was verified by.
+func (t *Trace) evidence(b *block) {
+	found, empty := t.checks()
+	var rows [][3]string
+	var paints []Paint
+	for _, x := range found {
+		rows, paints = append(rows, [3]string{x.phase, x.what, x.found}), append(paints, x.paint)
 	}
 	b.columns("evidence", rows, paints)
 	if len(empty) > 0 {

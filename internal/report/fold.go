@@ -167,7 +167,7 @@ func (t *Trace) addPhase(p *Phase, e *runner.Event) {
 	case runner.PhaseStarted:
 		p.Status, p.Why = "running", ""
 		p.Visits = append(p.Visits, &Visit{N: e.Visit, seq: e.Seq, Started: e.At, Status: "running", Feedback: e.Feedback,
-			From: t.routes[p.Name], CostKnown: true, Agent: e.Agent, Calls: e.Calls})
+			From: t.routes[p.Name], CostKnown: true, TokensKnown: true, Agent: e.Agent, Calls: e.Calls})
 		delete(t.routes, p.Name)
 		return
 	case runner.PhaseSkipped:
@@ -346,6 +346,9 @@ func (v *Visit) add(e *runner.Event) {
 		}
 		if e.Reply == nil || !e.Reply.CostKnown {
 			v.CostKnown = false
+		}
+		if e.Reply == nil || !e.Reply.TokensKnown() {
+			v.TokensKnown = false
 		}
 		if e.Reply != nil {
 			v.Tokens += e.Reply.Tokens

@@ -47,43 +47,44 @@ type Phase struct {
 
 // Visit is one entry into a phase.
 type Visit struct {
-	N          int
-	seq        int // of the event that began it
-	Started    time.Time
-	Ended      time.Time // zero while it goes on
-	Status     string
-	Reason     string
-	Text       string
-	Hint       string
-	From       *Route // what led here, nil for the order of the pipeline
-	Feedback   string
-	Agent      string
-	Harness    string
-	Attempts   int
-	Turns      int
-	Retold     int // replies that were not usable
-	Tokens     int
-	Cost       float64
-	CostKnown  bool               // of every turn
-	Gates      []Gate             // of the newest attempt
-	Violations []runner.Violation // of all attempts
-	Changed    []string
-	Result     *runner.CommandResult
-	Envelope   json.RawMessage
-	Files      []string // prompts, replies and logs in the record
-	Log        string   // the newest log or reply, which is where to look first
-	Route      *Route   // the rule that was taken at its end
-	Spent      []Route
-	Calls      string        // the pipeline that it ran as one phase
-	Seen       []runner.Seen // the terms of that pipeline's acceptance
-	Question   string
-	Answer     string
-	Who        string
-	Note       string
-	Commit     string
-	Reused     *runner.Reused // its command was not started: the evidence is from there
-	Because    string         // why its command was started, where it need not have been
-	Invalid    bool           // its result is void
+	N           int
+	seq         int // of the event that began it
+	Started     time.Time
+	Ended       time.Time // zero while it goes on
+	Status      string
+	Reason      string
+	Text        string
+	Hint        string
+	From        *Route // what led here, nil for the order of the pipeline
+	Feedback    string
+	Agent       string
+	Harness     string
+	Attempts    int
+	Turns       int
+	Retold      int // replies that were not usable
+	Tokens      int
+	Cost        float64
+	CostKnown   bool               // of every turn
+	TokensKnown bool               // of every turn
+	Gates       []Gate             // of the newest attempt
+	Violations  []runner.Violation // of all attempts
+	Changed     []string
+	Result      *runner.CommandResult
+	Envelope    json.RawMessage
+	Files       []string // prompts, replies and logs in the record
+	Log         string   // the newest log or reply, which is where to look first
+	Route       *Route   // the rule that was taken at its end
+	Spent       []Route
+	Calls       string        // the pipeline that it ran as one phase
+	Seen        []runner.Seen // the terms of that pipeline's acceptance
+	Question    string
+	Answer      string
+	Who         string
+	Note        string
+	Commit      string
+	Reused      *runner.Reused // its command was not started: the evidence is from there
+	Because     string         // why its command was started, where it need not have been
+	Invalid     bool           // its result is void
 }
 
 // Gate is what a gate found.

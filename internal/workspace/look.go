@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // This file answers questions about commits and trees for those who show a run. None of it changes anything.
@@ -19,13 +21,35 @@ func (r *Repo) FileAt(ctx context.Context, commit, path string) ([]byte, error) 
 	return out, nil
 }
 
-// NumStat returns how many lines of each file differ between two trees or commits, as `added<TAB>removed<TAB>path`.
-func (r *Repo) NumStat(ctx context.Context, from, to string) (string, error) {
-	out, err := r.show(ctx, from, to, "--numstat", "--no-renames")
+// LineCount is how many lines of a file differ between two trees.
+type LineCount struct {
+	Path           string
+	Added, Removed int  // 0 for binary files
+	Binary         bool // git did not count lines
+}
+
+// NumStat returns how many lines of each file differ between two trees or commits.
+func (r *Repo) NumStat(ctx context.Context, from, to string) ([]LineCount, error) {
+	out, err := r.show(ctx, from, to, "--numstat", "--no-renames", "-z")
 	if err != nil {
-		return "", fmt.Errorf("compare %s with %s: %w", from, to, err)
+		return nil, fmt.Errorf("compare %s with %s: %w", from, to, err)
 	}
-	return string(out), nil
+	lines, err := fields(out)
+	if err != nil {
+		return nil, fmt.Errorf("compare %s with %s: %w", from, to, err)
+	}
+	var list []LineCount
+	for _, line := range lines {
+		cells := strings.SplitN(line, "\t", 3)
+		if len(cells) < 3 {
+			return nil, fmt.Errorf("compare %s with %s: git answered %q", from, to, line)
+		}
+		c := LineCount{Path: cells[2], Binary: cells[0] == "-"}
+		c.Added, _ = strconv.Atoi(cells[0])
+		c.Removed, _ = strconv.Atoi(cells[1])
+		list = append(list, c)
+	}
+	return list, nil
 }
 
 // Tracked lists the paths that git tracks in the workspace.
