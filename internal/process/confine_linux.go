@@ -19,7 +19,7 @@ func CanConfine() error {
 	version, err := landlocksys.LandlockGetABIVersion()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return errors.New("Landlock is switched off in this kernel")
+		return errors.New("this kernel has Landlock switched off")
 	case err != nil:
 		return fmt.Errorf("this kernel has no Landlock, or something forbids its use: %w", err)
 	case version < leastLandlock:
