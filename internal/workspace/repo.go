@@ -319,20 +319,23 @@ func (r *Repo) Exclude(context.Context) error {
 	if text == string(old) {
 		return nil
 	}
-	dropTemporary(filepath.Dir(path))
+	dropTemporary(filepath.Dir(path), time.Hour) // a young one can be another Foundry's that is at work
 	if err := replaceFile(path, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("exclude Foundry's directories: %w", err)
 	}
 	return nil
 }
 
-// dropTemporary removes what a replaceFile that was killed has left in a directory of the repository. It leaves
-// young files alone: another Foundry may be at work.
-func dropTemporary(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, temporary+"*")) // an error is about the pattern, and none
-	for _, path := range left {
-		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && time.Since(st.ModTime()) > time.Hour {
-			os.Remove(path)
+// dropTemporary removes what a replaceFile that was killed has left in a directory of the repository, when it is
+// older than that. Zero is for those whom nobody can disturb there.
+func dropTemporary(dir string, older time.Duration) {
+	left, _ := os.ReadDir(dir) // one that cannot be read has nothing to tidy up
+	for _, e := range left {
+		if !strings.HasPrefix(e.Name(), temporary) || !e.Type().IsRegular() {
+			continue
+		}
+		if st, err := e.Info(); err == nil && (older == 0 || time.Since(st.ModTime()) > older) {
+			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }

@@ -82,3 +82,27 @@ func TestLandingNotTold(t *testing.T) {
 		t.Error("the mark is left")
 	}
 }
+
+// TestMarkCutOff is killed while it marks a landing: who comes next takes away what is not whole, and nothing else.
+func TestMarkCutOff(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(f *fix) error{
+		"merge": func(f *fix) error { _, err := f.repo.Merge(ctx, f.merge(f.snapshot().Tree)); return err },
+		"discard": func(f *fix) error {
+			_, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"})
+			return err
+		},
+		"removal": func(f *fix) error { return f.repo.RemoveWorktree(ctx, "r1", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := withTree(t)
+			f.agent("echo agent >>a.txt")
+			f.sh(f.root, "printf main >.git/foundry/.foundry-1; : >.git/foundry/r2.landing; mkdir .git/foundry/.foundry-d")
+			if err := next(f); err != nil {
+				t.Fatal(err)
+			}
+			f.sh(f.root, "test ! -e .git/foundry/.foundry-1 -a -e .git/foundry/r2.landing -a -d .git/foundry/.foundry-d")
+		})
+	}
+}

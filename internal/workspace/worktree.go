@@ -82,7 +82,8 @@ func (r *Repo) worktreeDir(run string) string { return filepath.Join(r.home, wor
 
 func (r *Repo) shadowDir(run string) string { return filepath.Join(r.common, "foundry", run) }
 
-// lock serialises what changes the repository's list of worktrees.
+// lock serialises what changes the repository's list of worktrees, and landings. Only who holds it writes files into
+// its directory: one there that is not whole is what somebody who was killed has left.
 func (r *Repo) lock(ctx context.Context) (func(), error) {
 	dir := filepath.Join(r.common, "foundry")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -90,7 +91,11 @@ func (r *Repo) lock(ctx context.Context) (func(), error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, queueTime, fmt.Errorf("it was held for %s", queueTime))
 	defer cancel()
-	return process.Lock(ctx, filepath.Join(dir, "lock"))
+	unlock, err := process.Lock(ctx, filepath.Join(dir, "lock"))
+	if err == nil {
+		dropTemporary(dir, 0)
+	}
+	return unlock, err
 }
 
 // freePlace makes sure that nothing that exists is taken over.
