@@ -213,11 +213,14 @@ func (w *world) goOn(p play, second *moment, cut func()) (kills int, said []stri
 			code, out = w.foundry(nil, p.steps[0]...) // the person begins anew
 			said = append(said, fmt.Sprintf("$ foundry %s\n%s(exit %d)", strings.Join(p.steps[0], " "), out, code))
 		}
-		if lock := foreignLock.FindStringSubmatch(out); lock != nil {
-			// A git that was killed left a lock where other programs work too: nobody but a person can know that it is
-			// nobody's, and the message has to lead there.
-			if err := os.Remove(lock[1]); err != nil {
-				return kills, said, err
+		if locks := foreignLock.FindAllString(out, -1); locks != nil {
+			// A git that was killed left locks where other programs work too: nobody but a person can know that they are
+			// nobody's, and the message has to lead there. It has to name all of them.
+			slices.Sort(locks)
+			for _, lock := range slices.Compact(locks) {
+				if err := os.Remove(lock); err != nil {
+					return kills, said, err
+				}
 			}
 			if strings.Contains(out, "foundry merge run_") {
 				_, out = w.foundry(nil, "merge", "last")
@@ -235,7 +238,7 @@ func (w *world) goOn(p play, second *moment, cut func()) (kills int, said []stri
 	return kills, said, errors.New("it does not come to an end")
 }
 
-var foreignLock = regexp.MustCompile(`(/\S+\.lock)\b`)
+var foreignLock = regexp.MustCompile(`/\S+\.lock\b`)
 
 // point is one kill that is tried.
 type point struct {

@@ -117,7 +117,7 @@ func Land(ctx context.Context, sc Scene, info *runner.RunInfo, how Landing) (Set
 		out.Why, out.Hint = "not merged: "+blocked.Error(), blocked.Hint
 		return out, nil
 	case errors.As(err, &lock):
-		out.Why, out.Hint = "not merged: "+lock.What(), "if no git command is running there, remove the file, then: foundry merge "+info.ID
+		out.Why, out.Hint = "not merged: "+lock.What(), lock.Remedy()+", then: foundry merge "+info.ID
 		return out, nil
 	case err != nil:
 		return out, fmt.Errorf("merging %s into %s: %w", info.Branch, info.Base, err)

@@ -24,6 +24,7 @@ func (r *Repo) Merge(ctx context.Context, s MergeSpec) (MergeResult, error) {
 	defer unlock()
 	m := &merging{r: r, s: s}
 	if err := m.run(ctx); err != nil {
+		r.allLocks(ctx, s.Base, err)
 		return m.MergeResult, fmt.Errorf("merge %s into %s: %w", s.Branch, s.Base, err)
 	}
 	return m.MergeResult, nil

@@ -37,21 +37,35 @@ func (e *BlockedError) Error() string {
 // lock outside a worktree of its own.
 type LockError struct {
 	Path string
-	Age  string // how old the file is; empty when it is gone meanwhile
+	Age  string      // how old the file is; empty when it is gone meanwhile
+	Also []LockError // others that stand where the same work has to go
 }
 
-// Error names the file and its age, and says what to do about it.
-func (e *LockError) Error() string {
-	return e.What() + "; if no git command is running there, remove the file"
-}
+// Error names the files and their ages, and says what to do about them.
+func (e *LockError) Error() string { return e.What() + "; " + e.Remedy() }
 
-// What names the file and its age.
+// What names the files and their ages.
 func (e *LockError) What() string {
-	s := "git is locked by " + e.Path
-	if e.Age != "" {
-		s += " (" + e.Age + " old)"
+	s := "git is locked by " + e.file()
+	for _, other := range e.Also {
+		s += " and by " + other.file()
 	}
 	return s
+}
+
+func (e *LockError) file() string {
+	if e.Age == "" {
+		return e.Path
+	}
+	return e.Path + " (" + e.Age + " old)"
+}
+
+// Remedy says what a person is to do: nobody else can know that a lock is nobody's.
+func (e *LockError) Remedy() string {
+	if len(e.Also) > 0 {
+		return "if no git command is running there, remove these files"
+	}
+	return "if no git command is running there, remove the file"
 }
 
 // WorktreeSpec says which worktree a run has.

@@ -73,10 +73,10 @@ func (r *Repo) unfinished(ctx context.Context, run string) (landed *landing, not
 	if now != l.from && now != "" {
 		a, err := r.git.do(ctx, call{args: []string{"merge-base", "--is-ancestor", l.to, now}, ok: 1})
 		if err != nil || a.exit == 0 {
-			return &l, m.leftLocks(), err
+			return &l, lockNotes(m.leftLocks()), err
 		}
 	}
-	return nil, m.leftLocks(), r.unmark(run)
+	return nil, lockNotes(m.leftLocks()), r.unmark(run)
 }
 
 // halfDone takes a half-made update of the checkout back.
@@ -154,11 +154,32 @@ func (m *merging) ours(ctx context.Context, c Change, entries map[string]entry) 
 
 // LeftLocks names locks of git that a landing on the base which was cut off may have left.
 func (r *Repo) LeftLocks(ctx context.Context, base string) []string {
+	return lockNotes(r.locksOn(ctx, base))
+}
+
+func (r *Repo) locksOn(ctx context.Context, base string) []LockError {
 	m := &merging{r: r, s: MergeSpec{Base: base}}
 	if err := m.findTarget(ctx); err != nil {
 		return nil // it only looks for what to say
 	}
 	return m.leftLocks()
+}
+
+// allLocks puts beside a lock that was in the way of a landing the others that are, so that a person need not meet
+// them one by one.
+func (r *Repo) allLocks(ctx context.Context, base string, err error) {
+	var lock *LockError
+	if !errors.As(err, &lock) {
+		return
+	}
+	met, err := os.Lstat(lock.Path)
+	if err != nil {
+		return // it is gone; the next attempt tells
+	}
+	lock.Also = slices.DeleteFunc(r.locksOn(ctx, base), func(l LockError) bool {
+		st, err := os.Lstat(l.Path)
+		return err != nil || os.SameFile(met, st)
+	})
 }
 
 // onlyIncoming reports whether a directory holds nothing but files that come in.
@@ -175,17 +196,25 @@ func (m *merging) onlyIncoming(dir string) (bool, error) {
 	return only, err
 }
 
-// leftLocks names the locks of git where a landing works.
-func (m *merging) leftLocks() []string {
+// leftLocks finds the locks of git where a landing works.
+func (m *merging) leftLocks() []LockError {
 	paths := []string{filepath.Join(m.r.common, "packed-refs.lock"), filepath.Join(m.r.common, "refs/heads", filepath.FromSlash(m.s.Base)+".lock")}
 	if m.target.gitDir != "" {
 		paths = append(paths, filepath.Join(m.target.gitDir, "HEAD.lock"), filepath.Join(m.target.gitDir, "index.lock"))
 	}
-	var notes []string
+	var locks []LockError
 	for _, p := range paths {
 		if _, err := os.Lstat(p); err == nil {
-			notes = append(notes, "a landing was cut off before: "+(&LockError{Path: p, Age: age(p)}).Error())
+			locks = append(locks, LockError{Path: p, Age: age(p)})
 		}
+	}
+	return locks
+}
+
+func lockNotes(locks []LockError) []string {
+	var notes []string
+	for _, l := range locks {
+		notes = append(notes, "a landing was cut off before: "+l.Error())
 	}
 	return notes
 }
