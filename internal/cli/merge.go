@@ -80,7 +80,11 @@ func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.Run
 	outline := runner.OutlineOf(rec.ID(), rec.Events())
 	switch {
 	case outline.Merged != nil && !s.leftOver(pl, info):
-		return refuse(badUsage("%s is merged already, as %.10s", rec.ID(), *outline.Merged))
+		p := badUsage("%s is merged already, as %.10s", rec.ID(), *outline.Merged)
+		if left := pl.repo.LeftLocks(s.ctx, info.Base); len(left) > 0 {
+			p.hintf("%s", strings.Join(left, "; "))
+		}
+		return refuse(p)
 	case discarded(rec.Events()):
 		return refuse(badUsage("%s was discarded", rec.ID()))
 	case info.Isolation == "checkout":
@@ -109,8 +113,11 @@ func appendTo(rec *journal.Record) func(...runner.Event) error {
 
 // leftOver says whether something of a landed run is still to be taken away.
 func (s *session) leftOver(pl *place, info *runner.RunInfo) bool {
-	_, _, err := pl.repo.Resolve(s.ctx, info.Branch)
-	return info.Branch != "" && err == nil || isDir(info.Worktree)
+	if isDir(info.Worktree) {
+		return true
+	}
+	left, err := pl.repo.BranchLeft(s.ctx, info.Branch)
+	return info.Branch != "" && err == nil && left
 }
 
 func isDir(path string) bool {
@@ -181,6 +188,9 @@ func (s *session) discard(c *cli.Context) error {
 		return p
 	}
 	s.note("%s: %s", info.ID, got.Why)
+	for _, n := range got.Notes {
+		s.note("note: %s", n)
+	}
 	return nil
 }
 
@@ -202,7 +212,7 @@ func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.R
 		case word == "discard":
 			got, err := drive.Discard(ctx, sc, info, false)
 			if err == nil {
-				s.note("%s", got.Why)
+				s.note("%s", strings.Join(append([]string{got.Why}, got.Notes...), "\n"))
 			}
 			return err
 		case word == "keep":

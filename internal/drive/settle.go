@@ -321,7 +321,7 @@ func Discard(ctx context.Context, sc Scene, info *runner.RunInfo, force bool) (S
 	if err := sc.Record.Sync(); err != nil {
 		return out, err
 	}
-	ref, err := sc.Repo.Discard(ctx, workspace.DiscardSpec{Run: info.ID, Branch: info.Branch, Scratch: scratchOf(sc.Graph), Force: force})
+	ref, notes, err := sc.Repo.Discard(ctx, workspace.DiscardSpec{Run: info.ID, Branch: info.Branch, Base: info.Base, Scratch: scratchOf(sc.Graph), Force: force})
 	var blocked *workspace.BlockedError
 	switch {
 	case errors.As(err, &blocked):
@@ -330,7 +330,7 @@ func Discard(ctx context.Context, sc Scene, info *runner.RunInfo, force bool) (S
 	case err != nil:
 		return out, fmt.Errorf("discarding %s: %w", info.ID, err)
 	}
-	out.Why = "discarded"
+	out.Why, out.Notes = "discarded", notes
 	if ref != "" {
 		out.Why += "; its commits can still be found at " + ref
 	}

@@ -502,10 +502,10 @@ func TestDiscard(t *testing.T) {
 	}
 	f.agent("echo work >>a.txt; git commit -qam work; echo more >>b.txt; echo r >result.env")
 	var blocked *BlockedError
-	if _, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"}); !errors.As(err, &blocked) {
+	if _, _, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"}); !errors.As(err, &blocked) {
 		t.Fatalf("ignored files were lost: %v", err)
 	}
-	ref, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1", Force: true})
+	ref, _, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1", Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}

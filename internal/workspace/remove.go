@@ -151,19 +151,12 @@ func (r *Repo) DeleteBranch(ctx context.Context, branch, at string) error {
 
 func (r *Repo) deleteBranch(ctx context.Context, branch, at string) error {
 	full := "refs/heads/" + branch
-	// Nobody but the process that has the run writes to its branch: a lock there is that of a git that was killed, which
-	// then has left the other lock of a deletion too. Whether that one is somebody else's cannot be known.
-	cut := os.Remove(filepath.Join(r.common, filepath.FromSlash(full)+".lock")) == nil
+	// Nobody but the process that has the run writes to its branch: a lock there is that of a git that was killed. One
+	// that cannot be removed git names when it comes to it.
+	os.Remove(r.branchLock(branch))
 	now, err := r.ref(ctx, full)
-	if err != nil {
+	if err != nil || now == "" {
 		return err
-	}
-	if now == "" {
-		packed := filepath.Join(r.common, "packed-refs.lock")
-		if _, err := os.Lstat(packed); cut && err == nil {
-			return &LockError{Path: packed, Age: age(packed)}
-		}
-		return nil
 	}
 	if now != at {
 		return &BlockedError{Reason: fmt.Sprintf("%q is at %s, not at %s", branch, now, at)}
@@ -188,6 +181,21 @@ func (r *Repo) deleteBranch(ctx context.Context, branch, at string) error {
 	return r.git.write(ctx, "update-ref", "--no-deref", "-d", full, at)
 }
 
+// branchLock is where git's lock on a branch is.
+func (r *Repo) branchLock(branch string) string {
+	return filepath.Join(r.common, "refs/heads", filepath.FromSlash(branch)+".lock")
+}
+
+// BranchLeft reports whether a run's branch is there, or the lock of a git that was killed while it deleted it:
+// DeleteBranch takes both away.
+func (r *Repo) BranchLeft(ctx context.Context, branch string) (bool, error) {
+	if _, err := os.Lstat(r.branchLock(branch)); err == nil {
+		return true, nil
+	}
+	now, err := r.ref(ctx, "refs/heads/"+branch)
+	return now != "", err
+}
+
 // Kept returns the commit that a discard, or a merge that replayed commits, kept of a run's branch; "" when there is none.
 func (r *Repo) Kept(ctx context.Context, run string) (string, error) {
 	return r.ref(ctx, refOf(run, "kept"))
@@ -197,46 +205,63 @@ func (r *Repo) Kept(ctx context.Context, run string) (string, error) {
 type DiscardSpec struct {
 	Run     string
 	Branch  string   // short; empty for a detached worktree
+	Base    string   // short; empty when the run began at a commit
 	Scratch []string // see WorktreeSpec
 	Force   bool     // also lose ignored files made since setup
 }
 
 // Discard removes the worktree and the branch of a run. Its commits and its last state stay reachable: the
-// branch's tip under the ref that is returned (empty without a branch), the state under the snapshots.
-func (r *Repo) Discard(ctx context.Context, s DiscardSpec) (ref string, err error) {
+// branch's tip under the ref that is returned (empty without a branch), the state under the snapshots. The notes
+// name locks of git that a landing or a discard of the run that was cut off may have left.
+func (r *Repo) Discard(ctx context.Context, s DiscardSpec) (ref string, notes []string, err error) {
 	if err := checkRun(s.Run); err != nil {
-		return "", err
+		return "", nil, err
 	}
+	if ref, notes, err = r.discard(ctx, s); err != nil {
+		return ref, notes, fmt.Errorf("discard %s: %w", s.Run, err)
+	}
+	return ref, notes, nil
+}
+
+func (r *Repo) discard(ctx context.Context, s DiscardSpec) (ref string, notes []string, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
-		return "", fmt.Errorf("discard %s: %w", s.Run, err)
+		return "", nil, err
 	}
-	_, _, err = r.unfinished(ctx, s.Run)
+	_, notes, err = r.unfinished(ctx, s.Run)
 	unlock()
 	if err != nil {
-		return "", fmt.Errorf("discard %s: %w", s.Run, err)
+		return "", notes, err
 	}
 	tip := ""
 	if s.Branch != "" {
 		if tip, err = r.ref(ctx, "refs/heads/"+s.Branch); err != nil {
-			return "", fmt.Errorf("discard %s: %w", s.Run, err)
+			return "", notes, err
 		}
-	}
-	if tip != "" {
 		ref = refOf(s.Run, "kept")
+	}
+	switch {
+	case tip != "":
 		if err := r.git.write(ctx, "update-ref", "--no-deref", "-m", "foundry: discard", ref, tip); err != nil {
-			return "", fmt.Errorf("discard %s: keep its commits: %w", s.Run, err)
+			return "", notes, fmt.Errorf("keep its commits: %w", err)
 		}
+	case s.Branch != "": // an earlier discard was cut off behind it
+		kept, err := r.Kept(ctx, s.Run)
+		if err != nil {
+			return "", notes, err
+		}
+		if kept == "" {
+			ref = ""
+		}
+		notes = lockNotes(r.locksOn(ctx, s.Base))
 	}
 	if err := r.removeWorktree(ctx, s.Run, s.Scratch, s.Force); err != nil {
-		return ref, fmt.Errorf("discard %s: %w", s.Run, err)
+		return ref, notes, err
 	}
-	if tip != "" {
-		if err := r.deleteBranch(ctx, s.Branch, tip); err != nil {
-			return ref, fmt.Errorf("discard %s: %w", s.Run, err)
-		}
+	if s.Branch != "" {
+		err = r.deleteBranch(ctx, s.Branch, tip)
 	}
-	return ref, nil
+	return ref, notes, err
 }
 
 // Prune deletes every ref of a run, its snapshots and what a discard kept, and git directories that were taken

@@ -138,7 +138,7 @@ func TestNothingIsRemovedOnAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.sh(f.root, ": >.git/fail")
-			_, derr := r.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"})
+			_, _, derr := r.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"})
 			berr := r.DeleteBranch(ctx, "foundry/r1", tip)
 			if derr == nil || berr == nil {
 				t.Errorf("discard: %v; delete the branch: %v", derr, berr)

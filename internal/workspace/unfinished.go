@@ -152,7 +152,7 @@ func (m *merging) ours(ctx context.Context, c Change, entries map[string]entry) 
 	return false, nil
 }
 
-// LeftLocks names locks of git that a landing on the base which was cut off may have left.
+// LeftLocks names locks of git that a landing on the base, or the deletion of a branch, which was cut off may have left.
 func (r *Repo) LeftLocks(ctx context.Context, base string) []string {
 	return lockNotes(r.locksOn(ctx, base))
 }
@@ -214,7 +214,7 @@ func (m *merging) leftLocks() []LockError {
 func lockNotes(locks []LockError) []string {
 	var notes []string
 	for _, l := range locks {
-		notes = append(notes, "a landing was cut off before: "+l.Error())
+		notes = append(notes, "git was cut off here before: "+l.Error())
 	}
 	return notes
 }

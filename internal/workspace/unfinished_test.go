@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -89,7 +90,7 @@ func TestMarkCutOff(t *testing.T) {
 	for name, next := range map[string]func(f *fix) error{
 		"merge": func(f *fix) error { _, err := f.repo.Merge(ctx, f.merge(f.snapshot().Tree)); return err },
 		"discard": func(f *fix) error {
-			_, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"})
+			_, _, err := f.repo.Discard(ctx, DiscardSpec{Run: "r1", Branch: "foundry/r1"})
 			return err
 		},
 		"removal": func(f *fix) error { return f.repo.RemoveWorktree(ctx, "r1", nil) },
@@ -105,4 +106,35 @@ func TestMarkCutOff(t *testing.T) {
 			f.sh(f.root, "test ! -e .git/foundry/.foundry-1 -a -e .git/foundry/r2.landing -a -d .git/foundry/.foundry-d")
 		})
 	}
+}
+
+// TestBranchDeletionCutOff leaves what a git does that is killed while it deletes a run's branch: the lock that only the
+// run can have goes, the one that others use too is named.
+func TestBranchDeletionCutOff(t *testing.T) {
+	t.Parallel()
+	f := withTree(t)
+	f.agent("echo agent >>a.txt; git commit -qam work")
+	spec := DiscardSpec{Run: "r1", Branch: "foundry/r1", Base: "main"}
+	first, notes, err := f.repo.Discard(ctx, spec)
+	if err != nil || len(notes) > 0 {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	left := func(want bool) {
+		t.Helper()
+		if got, err := f.repo.BranchLeft(ctx, "foundry/r1"); err != nil || got != want {
+			t.Errorf("a branch is left: %v, %v", got, err)
+		}
+	}
+	left(false)
+	f.sh(f.root, "mkdir -p .git/refs/heads/foundry; : >.git/refs/heads/foundry/r1.lock; : >.git/packed-refs.lock")
+	left(true)
+	again, notes, err := f.repo.Discard(ctx, spec)
+	if err != nil || again != first || first == "" {
+		t.Errorf("got %q, %v, want %q", again, err, first)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], filepath.Join(f.root, ".git/packed-refs.lock")+" (") {
+		t.Errorf("notes: %q", notes)
+	}
+	left(false)
+	f.sh(f.root, "test -e .git/packed-refs.lock")
 }
