@@ -173,6 +173,9 @@ func starved() {
 // TestMemoryIsBounded has a process of its own run programs that print far more than it may ever hold.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the race detector, with which the short form runs, takes memory of its own")
+	}
 	said := playing(t, "loud")
 	var peak int
 	if _, err := fmt.Sscanf(said, "peak %d kB", &peak); err != nil {
