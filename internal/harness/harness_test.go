@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,27 +169,37 @@ func TestStallClockStartsAnewWithEachSignOfLife(t *testing.T) {
 func TestClocksStandStillForAPerson(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var causes []error
+		expired := func() []error {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(causes)
+		}
 		begin := time.Now()
 		turn := Turn{Timeout: 10 * time.Minute, Stall: 5 * time.Minute, Permit: func(context.Context, Request) Decision {
 			time.Sleep(24 * time.Hour)
 			return Decision{Allow: true}
 		}}
 		var seen []Activity
-		w := newWatch(turn, func(a Activity) { seen = append(seen, a) }, func(cause error) { causes = append(causes, cause) })
+		w := newWatch(turn, func(a Activity) { seen = append(seen, a) }, func(cause error) {
+			mu.Lock()
+			defer mu.Unlock()
+			causes = append(causes, cause)
+		})
 		time.Sleep(3 * time.Minute)
 		if d := w.permit(t.Context(), Request{Title: "run it"}); !d.Allow {
 			t.Error("the answer was lost")
 		}
 		time.Sleep(4 * time.Minute)
 		w.heard()
-		if len(causes) > 0 {
-			t.Errorf("expired after %s: %v", time.Since(begin), causes)
+		if early := expired(); len(early) > 0 {
+			t.Errorf("expired after %s: %v", time.Since(begin), early)
 		}
 		time.Sleep(3*time.Minute + time.Second)
 		synctest.Wait()
-		if len(causes) != 1 || causes[0] != errTimedOut {
-			t.Errorf("after ten minutes at work: %v", causes)
+		if late := expired(); len(late) != 1 || late[0] != errTimedOut {
+			t.Errorf("after ten minutes at work: %v", late)
 		}
 		w.stop()
 		w.said("too late")
