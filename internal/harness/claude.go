@@ -69,7 +69,7 @@ func (s *claudeSession) serve(ctx context.Context, t Turn, w *watch) Reply {
 		return failed("%v", err)
 	}
 	turn := &claudeTurn{s: s, w: w, ctx: ctx, dir: workDir(s.c, t)}
-	s.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": t.Prompt}})
+	s.l.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": t.Prompt}})
 	r := s.l.converse(ctx, s.c, t, w, turn.take, func() { s.control(map[string]any{"subtype": "interrupt"}) })
 	r.Notes = append(r.Notes, s.l.finish()...)
 	if s.l.gone() {
@@ -134,15 +134,7 @@ func (s *claudeSession) arguments(t Turn) []string {
 
 func (s *claudeSession) control(request map[string]any) {
 	s.asked++
-	s.send(map[string]any{"type": "control_request", "request_id": fmt.Sprintf("foundry-%d", s.asked), "request": request})
-}
-
-func (s *claudeSession) send(message any) {
-	line, err := json.Marshal(message)
-	if err != nil {
-		panic("BUG: harness: a message to Claude Code is no JSON: " + err.Error())
-	}
-	s.l.Write(append(line, '\n')) // that the program is gone is seen when nothing more comes from it
+	s.l.send(map[string]any{"type": "control_request", "request_id": fmt.Sprintf("foundry-%d", s.asked), "request": request})
 }
 
 // claudeMessage is a line that Claude Code prints, as far as it is read.
@@ -319,7 +311,7 @@ func (t *claudeTurn) request(m *claudeMessage) {
 		}
 		answer = map[string]any{"subtype": "success", "request_id": m.RequestID, "response": verdict}
 	}
-	t.s.send(map[string]any{"type": "control_response", "response": answer})
+	t.s.l.send(map[string]any{"type": "control_response", "response": answer})
 }
 
 // result is the reply of the turn. Its word "success" counts for nothing beside its error flag.

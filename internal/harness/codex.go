@@ -97,20 +97,12 @@ func (s *codexSession) start(t Turn) error {
 	}
 	s.l, s.readOnly, s.loaded, s.counted = l, t.ReadOnly, false, false
 	s.request(codexInitialize, "initialize", map[string]any{"clientInfo": map[string]any{"name": "foundry", "title": "Foundry", "version": "1"}})
-	s.send(map[string]any{"method": "initialized"})
+	s.l.send(map[string]any{"method": "initialized"})
 	return nil
 }
 
 func (s *codexSession) request(id int, method string, params map[string]any) {
-	s.send(map[string]any{"id": id, "method": method, "params": params})
-}
-
-func (s *codexSession) send(message any) {
-	line, err := json.Marshal(message)
-	if err != nil {
-		panic("BUG: harness: a message to Codex is no JSON: " + err.Error())
-	}
-	s.l.Write(append(line, '\n')) // that the program is gone is seen when nothing more comes from it
+	s.l.send(map[string]any{"id": id, "method": method, "params": params})
 }
 
 // codexMessage is a line that Codex prints, as far as it is read: an answer, a notification, or a request.
@@ -396,7 +388,7 @@ func (t *codexTurn) request(m *codexMessage) {
 	case "item/fileChange/requestApproval":
 		tool.Name, tool.Kind = "apply_patch", Edit
 	default:
-		t.s.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "not supported here: " + m.Method}})
+		t.s.l.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "not supported here: " + m.Method}})
 		return
 	}
 	title := tool.saying()
@@ -407,7 +399,7 @@ func (t *codexTurn) request(m *codexMessage) {
 	if t.w.permit(t.ctx, Request{Tool: tool, Title: title}).Allow {
 		decision = "accept"
 	}
-	t.s.send(map[string]any{"id": m.ID, "result": map[string]any{"decision": decision}})
+	t.s.l.send(map[string]any{"id": m.ID, "result": map[string]any{"decision": decision}})
 }
 
 // completed is the reply of the turn.

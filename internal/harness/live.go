@@ -140,6 +140,15 @@ func (l *live) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
+// send writes a message as a line of JSON. That the program is gone is seen when nothing more comes from it.
+func (l *live) send(message any) {
+	line, err := json.Marshal(message)
+	if err != nil {
+		panic("BUG: harness: a message to an agent is no JSON: " + err.Error())
+	}
+	l.Write(append(line, '\n'))
+}
+
 // Write sends bytes to the program. It never waits: a program that does not read must not stop Foundry from reading
 // what it prints.
 func (l *live) Write(p []byte) (int, error) { return l.feed.Write(p) }
