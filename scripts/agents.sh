@@ -7,7 +7,7 @@
 # They go to $FOUNDRY_AGENTS, else to the user's cache directory, with links in its bin. What is there already is left
 # alone. The last line printed is the directory. The tests then run where nothing but the loopback is up:
 #
-#   FOUNDRY_AGENTS=$(scripts/agents.sh | tail -1) unshare -rn sh -c 'ip link set lo up; exec go test ./internal/harness -run TestRealAgents'
+#   FOUNDRY_AGENTS=$(scripts/agents.sh | tail -1) unshare -rn sh -c 'ip link set lo up; exec go test . ./internal/harness -run TestRealAgents'
 set -euo pipefail
 
 dir=${FOUNDRY_AGENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/foundry/agents}

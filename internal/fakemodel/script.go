@@ -3,6 +3,7 @@ package fakemodel
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -179,7 +180,7 @@ func (c Call) fit(offered []tool) *call {
 			}
 			return &call{name: t.name, args: object{"input": patch}}
 		}
-		c.Shell = fmt.Sprintf("printf '%%s' '%s' > '%s'", strings.ReplaceAll(c.Content, "'", `'\''`), c.Write)
+		c.Shell = fmt.Sprintf("mkdir -p '%s' && printf '%%s' '%s' > '%s'", path.Dir(c.Write), strings.ReplaceAll(c.Content, "'", `'\''`), c.Write)
 	}
 	if c.Shell == "" {
 		return nil

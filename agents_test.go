@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"foundry/internal/fakemodel"
+)
+
+// This file has whole runs with real agents against the fake model: what internal/harness shows of sessions and turns
+// holds for what a person types. They run where the real agents of internal/harness do.
+
+// site is a world in which one real agent works for everybody.
+type site struct {
+	*world
+	agent fakemodel.Agent
+	model *fakemodel.Server
+}
+
+// siteFor makes a site, with pipeline beside the project in its file. answer is the model's part; dir is the site's.
+func siteFor(t *testing.T, a fakemodel.Agent, pipeline string, answer func(dir string, r fakemodel.Request) fakemodel.Answer) *site {
+	t.Helper()
+	program, why, err := a.Installed()
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case why != "":
+		t.Skip(why)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{agent: a}
+	s.model, err = fakemodel.Start(func(r fakemodel.Request) fakemodel.Answer {
+		if len(r.Tools) == 0 { // a title, or whatever else an agent wants to know by the way
+			return fakemodel.Answer{Text: "a title"}
+		}
+		return answer(dir, r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.model.Close(); err != nil {
+			t.Error(err)
+		}
+		if f := s.model.Failures(); len(f) > 0 {
+			t.Errorf("the fake model did not understand %q", f)
+		}
+	})
+	file := fmt.Sprintf("version: 1\nproject:\n  harness: %s\n  argv: [%s]\n  model: %s\n  merge: never\n%s", a.Harness, program, a.Model, pipeline)
+	s.world = newWorld(t, dir, map[string]string{"foundry.yaml": file})
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	env, err := a.Environ(filepath.Join(dir, "home"), tmp, s.model.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(env, "GIT_CONFIG_NOSYSTEM=1", "NO_COLOR=1", "USER=tester", "COUNT="+s.count())
+	t.Cleanup(func() {
+		if left := s.processes(); len(left) > 0 {
+			t.Errorf("still there: %q", left)
+		}
+	})
+	return s
+}
+
+// quick are the agents of the default set.
+func quick() []fakemodel.Agent {
+	var out []fakemodel.Agent
+	for _, a := range fakemodel.Agents() {
+		if !a.Long {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// used compares what Foundry shows of a run's usage with what the model counted.
+func (s *site) used() {
+	s.t.Helper()
+	want := s.model.Counted()
+	var run struct {
+		Usage struct {
+			Turns, Tokens int
+			Cost          *float64
+		}
+	}
+	var costs struct {
+		Total struct {
+			Turns, Tokens *int
+			Unknown       int `json:"turns_without_tokens"`
+		}
+	}
+	for _, of := range []struct {
+		words []string
+		to    any
+	}{{[]string{"show", "last", "--json"}, &run}, {[]string{"costs", "--json"}, &costs}} {
+		code, out := s.foundry(nil, of.words...)
+		if err := json.Unmarshal([]byte(out), of.to); code != 0 || err != nil {
+			s.t.Fatalf("%s: exit %d, %v\n%s", of.words, code, err, out)
+		}
+	}
+	if run.Usage.Tokens != want.Input+want.Output {
+		s.t.Errorf("show tells of %d tokens in %d turns, and the model counted %d in %d requests", run.Usage.Tokens, run.Usage.Turns, want.Input+want.Output, want.Requests)
+	}
+	if costs.Total.Tokens == nil || *costs.Total.Tokens != want.Input+want.Output || costs.Total.Unknown != 0 {
+		s.t.Errorf("costs tells of %+v, and the model counted %d", costs.Total, want.Input+want.Output)
+	}
+}
+
+var planPath = regexp.MustCompile(`specs/(run_\w+)-plan\.md`)
+
+// engineer plays planner and builder of plan-build-test: its first work is wrong, and what the test says of it is put
+// right.
+func engineer() func(dir string, r fakemodel.Request) fakemodel.Answer {
+	var mu sync.Mutex
+	work, plan := "", ""
+	report := func(v map[string]any) fakemodel.Answer {
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		return fakemodel.Answer{Text: "Done.\n\n" + string(text)}
+	}
+	return func(dir string, r fakemodel.Request) fakemodel.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		prompt := r.Prompt()
+		done := len(r.Results()) > 0
+		switch {
+		case strings.Contains(prompt, "Write an implementation plan"):
+			m := planPath.FindStringSubmatch(prompt)
+			if m == nil {
+				return fakemodel.Answer{Text: "no path for a plan"}
+			}
+			work, plan = filepath.Join(dir, "repo", ".foundry-worktrees", m[1]), m[0]
+			if !done {
+				return fakemodel.Answer{Text: "I write the plan.", Call: fakemodel.Call{Write: filepath.Join(work, plan), Content: "# Plan\n\nWrite 42.\n"}}
+			}
+			return report(map[string]any{"status": "success", "summary": "planned", "artifacts": []string{plan}, "steps": []any{}, "commit_message": "plan the answer"})
+		case strings.Contains(prompt, "## feedback"): // what the test found
+			if !done {
+				return fakemodel.Answer{Text: "I put it right.", Call: fakemodel.Call{Write: filepath.Join(work, "answer.txt"), Content: "42\n"}}
+			}
+		case !done:
+			return fakemodel.Answer{Text: "I write the answer.", Call: fakemodel.Call{Write: filepath.Join(work, "answer.txt"), Content: "41\n"}}
+		}
+		return report(map[string]any{"status": "success", "summary": "answered", "changed_files": []string{"answer.txt"}, "commit_message": "answer"})
+	}
+}
+
+// The pipeline that ships, with a real agent in each of its parts: one repair, then it is accepted.
+func TestRealAgentsPlanBuildTest(t *testing.T) {
+	t.Parallel()
+	for _, a := range quick() {
+		t.Run(a.Harness, func(t *testing.T) {
+			t.Parallel()
+			s := siteFor(t, a, "commands:\n  test: {run: grep -x 42 answer.txt}\n", engineer())
+			code, out := s.foundry(nil, "up", "--no-input", "plan-build-test", "write the answer")
+			if code != 0 {
+				t.Fatalf("exit %d\n%s", code, out)
+			}
+			code, out = s.foundry(nil, "show", "last", "--json")
+			var run struct {
+				Status, Branch string
+				Phases         []struct {
+					ID, Status string
+					Visits     int
+				}
+			}
+			if err := json.Unmarshal([]byte(out), &run); code != 0 || err != nil {
+				t.Fatalf("exit %d, %v\n%s", code, err, out)
+			}
+			got := run.Status
+			for _, p := range run.Phases {
+				got += fmt.Sprintf(" %s:%s:%d", p.ID, p.Status, p.Visits)
+			}
+			if want := "accepted plan:success:1 build:success:2 test:success:2 commit:success:1"; got != want {
+				t.Errorf("got  %s\nwant %s\n%s", got, want, out)
+			}
+			if text := s.git("show", run.Branch+":answer.txt"); text != "42\n" {
+				t.Errorf("the branch holds %q", text)
+			}
+			s.used()
+		})
+	}
+}
