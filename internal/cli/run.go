@@ -150,6 +150,9 @@ func (s *session) drive(d driving) error {
 	if d.input {
 		c.Ask = view.ask
 	}
+	if d.watch != nil {
+		c.Digests = &d.watch.digests
+	}
 	if !d.make {
 		if c.Tree, err = drive.Reopen(d.ctx, d.graph, d.pl.repo, *d.info); err != nil {
 			return failure(err)

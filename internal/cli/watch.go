@@ -14,6 +14,7 @@ import (
 	"foundry/diag"
 	"foundry/glob"
 	"foundry/graph"
+	"foundry/internal/drive"
 	"foundry/internal/journal"
 	"foundry/internal/watch"
 	"foundry/runner"
@@ -118,6 +119,7 @@ type watching struct {
 	g       *graph.Graph // in force; nil until one compiles
 	head    string       // the commit that was checked out last
 	own     ownFiles
+	digests drive.Digests // of the sources, from run to run
 }
 
 type closer interface{ Close() }

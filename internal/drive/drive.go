@@ -38,6 +38,7 @@ type Config struct {
 	Watch   func(runner.Event) // sees every event of this process in order, after it is in the log; may be nil
 	Ask     Asker              // puts a question to a person; nil: an ask parks the run
 	Proofs  string             // the directory of what phases with sources have proven; "" keeps nothing
+	Digests *Digests           // of the files that these name, for runs that follow each other; nil: of this run alone
 	Force   <-chan struct{}    // closed when running work is to be killed without a grace
 }
 
@@ -166,6 +167,9 @@ func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
 		sessions: map[int]harness.Session{}, talking: map[int]*sync.Mutex{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
 		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}, asking: map[runner.ID]bool{}}
+	if d.Digests == nil {
+		d.Digests = &Digests{}
+	}
 	d.busy, d.granted = spent(c.Record.Events())
 	d.readers, d.reading = cardReaders(c.Graph)
 	for _, e := range append(c.Record.Events(), first...) {

@@ -27,7 +27,7 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 			if err == nil {
 				err = watch(tree, g)
 			}
-			if err == nil {
+			if err == nil && len(info.Only) == 0 { // a watch commits nothing
 				err = tree.Baseline(ctx)
 			}
 			return tree, err

@@ -6,17 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"foundry/glob"
 	"foundry/graph"
 	"foundry/runner"
 )
@@ -64,7 +60,7 @@ func (d *driver) proofOf(ph *graph.Phase) *proof {
 
 // candidate is what a phase would prove if it passed now.
 func (d *driver) candidate(ph *graph.Phase, visit int, st runner.Start) (*proof, error) {
-	sources, err := d.digests(ph.Sources)
+	sources, err := d.Digests.of(d.Tree.Dir(), ph.Sources, d.Now)
 	if err != nil {
 		return nil, fmt.Errorf("reading the sources of %s: %w", ph.Name, err)
 	}
@@ -89,74 +85,6 @@ func (d *driver) startDigest(st runner.Start) string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// digests reads every file of the workspace that one of the patterns matches.
-func (d *driver) digests(patterns []string) (map[string]string, error) {
-	out := map[string]string{}
-	var tops []string
-	for _, p := range patterns {
-		top := glob.Base(p)
-		if !slices.ContainsFunc(tops, func(t string) bool { return t == "." || t == top || strings.HasPrefix(top+"/", t+"/") }) {
-			tops = append(tops, top)
-		}
-	}
-	for _, top := range tops {
-		err := filepath.WalkDir(filepath.Join(d.Tree.Dir(), filepath.FromSlash(top)), func(name string, e fs.DirEntry, err error) error {
-			rel, relErr := filepath.Rel(d.Tree.Dir(), name)
-			if err = errors.Join(err, relErr); err != nil {
-				if errors.Is(err, fs.ErrNotExist) {
-					return nil
-				}
-				return err
-			}
-			rel = filepath.ToSlash(rel)
-			if e.IsDir() {
-				if n := path.Base(rel); n == ".git" || n == ".foundry" || n == ".foundry-worktrees" || n == ".foundry-handoff" {
-					return fs.SkipDir
-				}
-				return nil
-			}
-			if slices.ContainsFunc(patterns, func(p string) bool { return glob.Match(p, rel) }) {
-				out[rel], err = digestOf(name, e)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// digestOf is of what a file holds and whether it may be executed, or of where a link leads.
-func digestOf(name string, e fs.DirEntry) (string, error) {
-	h := sha256.New()
-	switch {
-	case e.Type()&fs.ModeSymlink != 0:
-		to, err := os.Readlink(name)
-		if err != nil {
-			return "", err
-		}
-		io.WriteString(h, "link "+to)
-	case e.Type().IsRegular():
-		f, err := os.Open(name)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "file %v ", info.Mode()&0o100 != 0)
-		if _, err := io.Copy(h, f); err != nil {
-			return "", err
-		}
-	default:
-		return e.Type().String(), nil
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // because says why a phase has to run although it passed before; "" when it need not.
