@@ -51,7 +51,7 @@ func (s *session) kill(c *cli.Context) error {
 
 // killResting ends a run that no process carries out; one that is live is asked to end.
 func (s *session) killResting(pl *place, id string) error {
-	rec, err := pl.store.Open(id)
+	rec, err := pl.take(id)
 	if errors.Is(err, journal.ErrLive) {
 		return s.killLive(pl, id)
 	}

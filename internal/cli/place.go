@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"foundry/internal/journal"
 	"foundry/internal/process"
@@ -137,7 +138,7 @@ func (pl *place) openRun(arg string) (*journal.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := pl.store.Open(id)
+	rec, err := pl.take(id)
 	switch {
 	case errors.Is(err, journal.ErrLive):
 		return nil, (&problem{exit: Usage, err: fmt.Errorf("%s is live: another process carries it out", id)}).
@@ -146,6 +147,19 @@ func (pl *place) openRun(arg string) (*journal.Record, error) {
 		return nil, failure(err)
 	}
 	return rec, nil
+}
+
+// abandonedTime bounds how long a verb waits for what a Foundry that was killed has left running.
+const abandonedTime = 5 * time.Second
+
+// take opens a record to go on with its run. A process of Foundry that was killed may have left a git at work; that
+// ends by itself, and is waited for, so that it does not write beside what comes now.
+func (pl *place) take(id string) (*journal.Record, error) {
+	rec, err := pl.store.Open(id)
+	if err == nil {
+		process.AwaitAbandoned(pl.repo.Home(), abandonedTime)
+	}
+	return rec, err
 }
 
 // started is what a run began with.

@@ -151,7 +151,7 @@ func (w *sweeping) closeDead() error {
 
 // close ends a dead run as failed, and returns the processes that it had left.
 func (w *sweeping) close(id string) (left []string, err error) {
-	rec, err := w.pl.store.Open(id)
+	rec, err := w.pl.take(id)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (w *sweeping) clean(m workspace.Remains, e *journal.Entry) (bool, error) {
 	var rec *journal.Record
 	if e != nil && !w.dry && w.prune {
 		var err error
-		if rec, err = w.pl.store.Open(m.Run); errors.Is(err, journal.ErrLive) {
+		if rec, err = w.pl.take(m.Run); errors.Is(err, journal.ErrLive) {
 			return false, nil
 		} else if err != nil {
 			return false, err

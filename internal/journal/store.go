@@ -242,13 +242,15 @@ func (s Store) ids() ([]string, error) {
 	return ids, nil
 }
 
-// lockTries bounds how long takeLock waits: Live takes the lock for a moment to find out whether it is free,
-// and must not make an Open fail that falls into that moment.
-const lockTries = 10
+// lockWait bounds how long takeLock waits. Live takes the lock for a moment to find out whether it is free, and must not
+// make an Open fail that falls into that moment. A process that was killed while it started another still holds the
+// lock until that one has become a program of its own, which takes a while on a busy machine.
+const lockWait = 500 * time.Millisecond
 
 func takeLock(dir, id string) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(dir, lockName))
-	for try := 0; ; try++ {
+	deadline := time.Now().Add(lockWait)
+	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		got, err := lock.TryLock()
 		if err != nil {
 			return nil, fmt.Errorf("lock the record of %s: %w", id, err)
@@ -256,9 +258,9 @@ func takeLock(dir, id string) (*flock.Flock, error) {
 		if got {
 			return lock, nil
 		}
-		if try == lockTries {
+		if time.Now().After(deadline) {
 			return nil, failf(ErrLive, "run %s is live: another foundry process holds its record", id)
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(wait)
 	}
 }

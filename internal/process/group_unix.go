@@ -47,6 +47,12 @@ func (g group) empty() bool {
 	return canList && len(g.members()) == 0
 }
 
+// has reports whether a process is in the group.
+func (g group) has(pid int) bool {
+	of, err := unix.Getpgid(pid)
+	return err == nil && of == g.pgid
+}
+
 // members returns the living processes of the group.
 func (g group) members() []int { return inGroup(g.pgid) }
 

@@ -56,6 +56,9 @@ func newGroup(p *os.Process) group {
 	return g
 }
 
+// has reports whether a process is in the group. Nothing asks on a system where processes cannot be listed.
+func (g group) has(pid int) bool { return pid == g.pgid }
+
 // terminate asks the group to end, as ctrl-break does.
 func (g group) terminate() {
 	windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.pgid))

@@ -171,7 +171,7 @@ func endAll(groups map[int]uint64, token string) {
 	for _, g := range live {
 		g.terminate()
 	}
-	End(Survivors(token), false)
+	End(outside(Survivors(token), live...), false)
 	for {
 		left := 0
 		late := time.Since(begin) >= guardGrace

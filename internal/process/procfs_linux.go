@@ -126,8 +126,38 @@ func zombie(pid int) bool {
 
 // withToken returns the living processes whose environment at their start had NAME=VALUE. Foundry itself is
 // never among them.
-func withToken(name, value string) (found []int) {
-	want := []byte(name + "=" + value)
+func withToken(name, value string) []int {
+	return withEntry(name+"=", func(_ int, v string) bool { return v == value })
+}
+
+// abandoned returns the living processes in a directory, or below it, that carry the token of a Foundry process that
+// has died. A pid says something only among processes that share their numbering.
+func abandoned(dir string) []int {
+	const space = "/proc/%d/ns/pid"
+	ours, err := os.Readlink(fmt.Sprintf(space, os.Getpid()))
+	if err != nil {
+		return nil
+	}
+	return withEntry(ownToken+"=", func(pid int, token string) bool {
+		var owner, start uint64
+		if n, _ := fmt.Sscanf(token, "%d.%d.", &owner, &start); n != 2 || start == 0 {
+			return false
+		}
+		if now, ok := readStat(int(owner)); ok && now.start == start && now.state != 'Z' && now.state != 'X' {
+			return false
+		}
+		theirs, err := os.Readlink(fmt.Sprintf(space, pid))
+		if err != nil || theirs != ours {
+			return false
+		}
+		in, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		return err == nil && (in == dir || strings.HasPrefix(in, strings.TrimSuffix(dir, "/")+"/"))
+	})
+}
+
+// withEntry returns the living processes whose environment at their start had an entry that begins with the prefix
+// and of whose rest want says yes. Foundry itself is never among them.
+func withEntry(prefix string, want func(pid int, rest string) bool) (found []int) {
 	self := os.Getpid()
 	buf := make([]byte, 0, 16<<10)
 	for _, pid := range pids() {
@@ -140,7 +170,7 @@ func withToken(name, value string) (found []int) {
 			time.Sleep(pollTime)
 			env = slurp("/proc/"+strconv.Itoa(pid)+"/environ", buf)
 		}
-		if hasEntry(env, want) {
+		if rest, ok := entryOf(env, prefix); ok && want(pid, rest) {
 			found = append(found, pid)
 		}
 	}
@@ -164,16 +194,16 @@ func inExec(pid int) bool {
 	return err == nil && flags&kernelThread == 0 && f[47] == "0" // env_start
 }
 
-func hasEntry(environ, want []byte) bool {
+// entryOf finds the entry of an environment that begins with the prefix and returns what follows it.
+func entryOf(environ []byte, prefix string) (rest string, ok bool) {
 	for at := 0; ; {
-		i := bytes.Index(environ[at:], want)
+		i := bytes.Index(environ[at:], []byte(prefix))
 		if i < 0 {
-			return false
+			return "", false
 		}
-		i += at
-		end := i + len(want)
-		if (i == 0 || environ[i-1] == 0) && (end == len(environ) || environ[end] == 0) {
-			return true
+		if i += at; i == 0 || environ[i-1] == 0 {
+			value, _, _ := bytes.Cut(environ[i+len(prefix):], []byte{0})
+			return string(value), true
 		}
 		at = i + 1
 	}

@@ -15,6 +15,7 @@ func newest() int                    { return 0 }
 func inGroup(int) []int              { return nil }
 func zombie(int) bool                { return false }
 func withToken(string, string) []int { return nil }
+func abandoned(string) []int         { return nil }
 func describe(pid int) string        { return fmt.Sprintf("pid %d", pid) }
 func reap(int)                       {}
 

@@ -26,10 +26,19 @@ const (
 	busyTime  = 2 * time.Second // for a program file that somebody still has open for writing
 )
 
-// ownToken is the variable by which the descendants of one program are found after they left its group.
+// ownToken is the variable by which the descendants of one program are found after they left its group. Its value
+// begins with the process that started the program, so that what outlives that process is known too: see Abandoned.
 const ownToken = "FOUNDRY_PROCESS"
 
 var started atomic.Int64 // makes the tokens of one Foundry process distinct
+
+// newToken is a value of ownToken that no other program has.
+func newToken() string {
+	self := selfIdentity()
+	return fmt.Sprintf("%d.%d.%d", self.Pid, self.Start, started.Add(1))
+}
+
+var selfIdentity = sync.OnceValue(func() Identity { return Identify(os.Getpid()) })
 
 // Run runs a program to its end and returns how it ended. It returns only when the program and everything it
 // started are gone, or were sent KILL and would not go. Cancelling ctx stops the program in order: TERM, the
@@ -108,9 +117,10 @@ func (r *running) start(ctx context.Context) error {
 	if s.Dir != "" {
 		s.Env = Environ(nil, s.Env, []string{"PWD=" + s.Dir})
 	}
+	token := newToken()
+	s.Env = append(s.Env[:len(s.Env):len(s.Env)], ownToken+"="+token)
 	if !s.Trusted {
-		r.token = fmt.Sprintf("%d.%d.%d", os.Getpid(), time.Now().UnixNano(), started.Add(1))
-		s.Env = append(s.Env[:len(s.Env):len(s.Env)], ownToken+"="+r.token)
+		r.token = token
 	}
 	argv, direct, err := command(*s)
 	if err != nil {

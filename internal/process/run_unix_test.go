@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +27,28 @@ func child(what string) {
 	if play := plays()[what]; play != nil {
 		play()
 		return
+	}
+	if dir, ok := strings.CutPrefix(what, "abandons in "); ok {
+		Run(context.Background(), Spec{Shell: "trap '' TERM; echo leader $$; sleep 300; sleep 300", Dir: dir, Env: Environ(os.Environ()), Trusted: true,
+			Observe: func(_ Stream, piece []byte) { os.Stdout.Write(piece) }})
+		return
+	}
+	if what == "counts" {
+		asked := make(chan os.Signal, 10)
+		signal.Notify(asked, syscall.SIGTERM)
+		exec.Command("true").Run() // so that it is not the newest process
+		fmt.Println("ready")
+		<-asked
+		n := 1
+		for late := time.After(300 * time.Millisecond); ; {
+			select {
+			case <-asked:
+				n++
+			case <-late:
+				fmt.Println("asked", n)
+				return
+			}
+		}
 	}
 	self, _ := os.Executable()
 	g := &Guard{Token: "run_test_guard"}
@@ -440,6 +464,72 @@ func TestGuardEndsAllWhenFoundryIsKilled(t *testing.T) {
 	for end := time.Now().Add(2*guardGrace + closeTime); len(Survivors("run_test_guard")) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still there: %v of %v", Survivors("run_test_guard"), all)
+		}
+	}
+}
+
+// TestAbandoned: what a Foundry that died has left running is known by where it works, and only then.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	if !canList {
+		t.Skip("needs /proc")
+	}
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "in", "here")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "PROCESS_TEST_CHILD=abandons in "+dir)
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	var leader int
+	if err == nil {
+		_, err = fmt.Fscanf(out, "leader %d\n", &leader)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group{pgid: leader}.kill()
+	if got := abandoned(top); len(got) > 0 {
+		t.Errorf("of a Foundry that lives: %v", got)
+	}
+	c.Process.Kill()
+	io.Copy(io.Discard, out)
+	c.Wait()
+	if got := abandoned(filepath.Join(top, "in")); !slices.Contains(got, leader) {
+		t.Errorf("abandoned are %v, not %d", got, leader)
+	}
+	if got := abandoned(filepath.Join(top, "i")); len(got) > 0 {
+		t.Errorf("beside the directory: %v", got)
+	}
+	if AwaitAbandoned(top, pollTime) {
+		t.Error("nothing was waited for")
+	}
+	group{pgid: leader}.kill()
+	if !AwaitAbandoned(top, 10*time.Second) {
+		t.Errorf("still there: %v", abandoned(top))
+	}
+}
+
+// TestAskedOnce: a program is asked to end once, in its group or out of it; many take a second signal for impatience.
+func TestAskedOnce(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{os.Args[0], "setsid " + os.Args[0] + " & wait"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		said := ""
+		r := Run(ctx, Spec{Shell: shell, Env: Environ(os.Environ(), []string{"PROCESS_TEST_CHILD=counts"}), Grace: time.Minute, Observe: func(_ Stream, piece []byte) {
+			said += string(piece)
+			cancel()
+		}})
+		cancel()
+		if said != "ready\nasked 1\n" || r.Reason != Cancelled {
+			t.Errorf("%s: %q; %+v", shell, said, r)
 		}
 	}
 }

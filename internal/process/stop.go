@@ -63,7 +63,7 @@ func (r *running) stop() {
 		case <-r.spec.Kill:
 			waiting = false
 		case <-poll.C:
-			waiting = !r.gone() || !r.group.empty()
+			waiting = !r.gone() || !r.group.empty() || len(r.strays()) > 0
 		}
 	}
 	r.kill()
@@ -96,13 +96,14 @@ func (r *running) gone() bool {
 	}
 }
 
-// strays returns the processes that this program started and that left its group. When nothing was started on this
-// system since the leader was, there can be none, and looking at every process is spared.
+// strays returns the processes that this program started and that left its group: those in it are asked by one signal
+// to the group, and many a program takes a second one for impatience. When nothing was started on this system since the
+// leader was, there can be none, and looking at every process is spared.
 func (r *running) strays() []int {
 	if r.token == "" || newest() == r.res.Pid {
 		return nil
 	}
-	return withToken(ownToken, r.token)
+	return outside(withToken(ownToken, r.token), r.group)
 }
 
 // leftovers ends what is still there after the leader. What holds a pipe gets a moment to finish by itself,
@@ -126,7 +127,6 @@ func (r *running) leftovers() {
 		}
 	}
 	slices.Sort(left)
-	left = slices.Compact(left) // one that stayed in the group is found both ways
 	for _, pid := range left {
 		r.res.Left = append(r.res.Left, describe(pid))
 	}
@@ -135,7 +135,7 @@ func (r *running) leftovers() {
 	}
 	r.res.Notes = append(r.res.Notes, "left processes behind, which were ended: "+strings.Join(r.res.Left, ", "))
 	r.group.terminate()
-	End(left, false)
+	End(outside(left, r.group), false)
 	deadline := time.NewTimer(r.spec.Grace)
 	defer deadline.Stop()
 	poll := time.NewTicker(pollTime)

@@ -36,6 +36,26 @@ func EndSurvivors(run string, grace time.Duration) (found []string) {
 	return found
 }
 
+// outside leaves out the processes that are in one of the groups.
+func outside(pids []int, groups ...group) []int {
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		return slices.ContainsFunc(groups, func(g group) bool { return g.has(pid) })
+	})
+}
+
+// AwaitAbandoned waits until nothing works in a directory any more, or below it, that was started by a Foundry process
+// which died since, killed with -9 perhaps: a git of it goes on for a moment, and whoever works in the same place
+// meanwhile meets its locks and half-written files. The directory is named without links. It waits for at most the
+// limit, and says whether all of it has ended. Only Linux can tell; elsewhere nothing is waited for.
+func AwaitAbandoned(dir string, limit time.Duration) bool {
+	for deadline := time.Now().Add(limit); len(abandoned(dir)) > 0; time.Sleep(pollTime) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
 // left lists each process that EndSurvivors is for once.
 func left(run string) []int {
 	pids := Survivors(run)
