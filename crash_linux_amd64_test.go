@@ -178,6 +178,16 @@ func (w *world) recorded() map[string]bool {
 	return done
 }
 
+// allEnded waits until the guard has ended what a killed run left behind.
+func (w *world) allEnded() {
+	for range 400 {
+		if len(w.processes()) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // goOn brings a play that was killed to its end, by the commands that a person would type. A second kill can fall
 // into the first of them.
 func (w *world) goOn(p play, second *moment, cut func()) (kills int, said []string, err error) {
@@ -327,6 +337,9 @@ func (w *world) try(p point, want fate) (kills int, fault string) {
 	unrecorded := map[string]int{}
 	cut := func() {
 		done := w.recorded()
+		if p.inside == "" {
+			w.allEnded() // one that was just starting may say that it began after the kill
+		}
 		for key := range w.turns() {
 			if !done[key] {
 				unrecorded[key]++
@@ -343,12 +356,7 @@ func (w *world) try(p point, want fate) (kills int, fault string) {
 	if err != nil {
 		return 1 + kills, err.Error() + "\n" + strings.Join(said, "\n")
 	}
-	for range 400 { // what was left behind is ended by the guard, after its grace
-		if len(w.processes()) == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.allEnded()
 	if fault = differs(want, w.fate(), unrecorded, 1+kills); fault != "" {
 		fault += "\n" + strings.Join(said, "\n")
 	}
