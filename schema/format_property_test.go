@@ -13,7 +13,10 @@ import (
 	"pgregory.net/rapid"
 
 	"foundry/diag"
+	"foundry/internal/seed"
 )
+
+var _ = seed.FromEnvironment()
 
 // Formatting must not lose a comment, change a value, or find something to do a second time. The files here are
 // made of everything that YAML allows in one, with comments in every place where one can stand.

@@ -9,7 +9,11 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"foundry/internal/seed"
 )
+
+var _ = seed.FromEnvironment()
 
 const key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ==\n-----END KEY-----\n"
 

@@ -12,9 +12,12 @@ import (
 	"foundry/builtins"
 	"foundry/diag"
 	"foundry/graph"
+	"foundry/internal/seed"
 	"foundry/runner"
 	"foundry/schema"
 )
+
+var _ = seed.FromEnvironment()
 
 // randomPipelines writes a pipeline p of up to nine phases with needs, detours, jumps of every kind, finish,
 // optional, and often calls of smaller ones, one of which calls another. Most of what it writes compiles; what

@@ -8,7 +8,11 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"foundry/internal/seed"
 )
+
+var _ = seed.FromEnvironment()
 
 func TestClean(t *testing.T) {
 	t.Parallel()
