@@ -60,7 +60,6 @@ var homes = map[string]string{
 	"github.com/coder/acp-go-sdk":         "internal/harness",
 	"github.com/landlock-lsm/go-landlock": "internal/process",
 	"github.com/fsnotify/fsnotify":        "internal/watch",
-	"pgregory.net/rapid":                  "internal/seed",
 	"charm.land/bubbletea/v2":             "internal/live",
 	"charm.land/lipgloss/v2":              "internal/live",
 	"github.com/charmbracelet":            "internal/live",

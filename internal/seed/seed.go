@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-
-	"pgregory.net/rapid" // it defines the flag
 )
 
 // Variable names the environment variable that holds the seed, a decimal number above 0. Without it each run draws
@@ -15,7 +13,8 @@ import (
 const Variable = "FOUNDRY_SEED"
 
 // FromEnvironment gives rapid the seed that the environment holds, and says whether there is one. A test file with
-// random tests calls it before they run; the flag -rapid.seed of a single run still counts more.
+// random tests, which imports rapid and with it the flag, calls it before they run; -rapid.seed of a single run still
+// counts more.
 func FromEnvironment() bool {
 	s := os.Getenv(Variable)
 	if s == "" {
@@ -25,11 +24,4 @@ func FromEnvironment() bool {
 		panic(fmt.Sprintf("%s: %v", Variable, err))
 	}
 	return true
-}
-
-// Shift makes the n-th of several checks that run side by side with one seed draw cases of its own.
-func Shift(t *rapid.T, n int) {
-	for range n {
-		rapid.Uint64().Draw(t, "shift")
-	}
 }
