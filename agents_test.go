@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"foundry/internal/fakemodel"
 )
@@ -118,20 +120,31 @@ func (s *site) used() {
 	}
 }
 
-var planPath = regexp.MustCompile(`specs/(run_\w+)-plan\.md`)
+var planPath = regexp.MustCompile(`specs/run_\w+-plan\.md`)
+
+// report is how an agent ends its turn.
+func report(v map[string]any) fakemodel.Answer {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return fakemodel.Answer{Text: "Done.\n\n" + string(text)}
+}
+
+// worktree is where the only run of a site works.
+func worktree(dir string) string {
+	all, err := filepath.Glob(filepath.Join(dir, "repo", ".foundry-worktrees", "run_*"))
+	if err != nil || len(all) != 1 {
+		panic(fmt.Sprintf("the worktrees are %q, %v", all, err))
+	}
+	return all[0]
+}
 
 // engineer plays planner and builder of plan-build-test: its first work is wrong, and what the test says of it is put
 // right.
 func engineer() func(dir string, r fakemodel.Request) fakemodel.Answer {
 	var mu sync.Mutex
 	work, plan := "", ""
-	report := func(v map[string]any) fakemodel.Answer {
-		text, err := json.Marshal(v)
-		if err != nil {
-			panic(err)
-		}
-		return fakemodel.Answer{Text: "Done.\n\n" + string(text)}
-	}
 	return func(dir string, r fakemodel.Request) fakemodel.Answer {
 		mu.Lock()
 		defer mu.Unlock()
@@ -139,11 +152,7 @@ func engineer() func(dir string, r fakemodel.Request) fakemodel.Answer {
 		done := len(r.Results()) > 0
 		switch {
 		case strings.Contains(prompt, "Write an implementation plan"):
-			m := planPath.FindStringSubmatch(prompt)
-			if m == nil {
-				return fakemodel.Answer{Text: "no path for a plan"}
-			}
-			work, plan = filepath.Join(dir, "repo", ".foundry-worktrees", m[1]), m[0]
+			work, plan = worktree(dir), planPath.FindString(prompt)
 			if !done {
 				return fakemodel.Answer{Text: "I write the plan.", Call: fakemodel.Call{Write: filepath.Join(work, plan), Content: "# Plan\n\nWrite 42.\n"}}
 			}
@@ -192,6 +201,74 @@ func TestRealAgentsPlanBuildTest(t *testing.T) {
 				t.Errorf("the branch holds %q", text)
 			}
 			s.used()
+		})
+	}
+}
+
+const talkPipeline = `agents:
+  coder: {envelope: build}
+pipelines:
+  p:
+    phases:
+      - {id: listen, agent: coder, prompt: "The word is mellow."}
+      - {id: write, agent: coder, prompt: "Write the word into word.txt."}
+`
+
+func asked(r fakemodel.Request, words string) bool {
+	return slices.ContainsFunc(r.Messages, func(m fakemodel.Message) bool { return m.Role == "user" && strings.Contains(m.Text, words) })
+}
+
+// kill -9 in the middle of a turn: whatever the agent is, it goes, and another process goes on with its conversation.
+func TestRealAgentsAfterKill(t *testing.T) {
+	t.Parallel()
+	for _, a := range quick() {
+		t.Run(a.Harness, func(t *testing.T) {
+			t.Parallel()
+			inTurn, again := make(chan struct{}, 10), make(chan bool, 10)
+			s := siteFor(t, a, talkPipeline, func(dir string, r fakemodel.Request) fakemodel.Answer {
+				file := func(name string) string { return filepath.Join(worktree(dir), name) }
+				prompt, done := r.Prompt(), len(r.Results()) > 0
+				switch {
+				case strings.Contains(prompt, "The word is mellow"):
+					return report(map[string]any{"status": "success", "summary": "heard", "changed_files": []string{}})
+				case strings.Contains(prompt, "was cut off") && !done:
+					again <- asked(r, "The word is mellow")
+					return fakemodel.Answer{Text: "Again.", Call: fakemodel.Call{Write: file("word.txt"), Content: "mellow\n"}}
+				case strings.Contains(prompt, "was cut off"):
+					return report(map[string]any{"status": "success", "summary": "written", "changed_files": []string{"word.txt"}})
+				case !done:
+					return fakemodel.Answer{Text: "I write.", Call: fakemodel.Call{Write: file("half.txt"), Content: "mel\n"}}
+				}
+				inTurn <- struct{}{}
+				return fakemodel.Answer{Text: "never", Slow: time.Hour}
+			})
+			up := s.command(nil, "foundry", "up", "--no-input", "p")
+			if err := up.Start(); err != nil {
+				t.Fatal(err)
+			}
+			<-inTurn
+			if err := up.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			killed := time.Now()
+			up.Wait()
+			for left := s.processes(); len(left) > 0; left = s.processes() {
+				if time.Since(killed) > 2*time.Minute {
+					t.Fatalf("still there: %q", left)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			t.Logf("all processes were gone after %s", time.Since(killed).Round(time.Millisecond))
+			if code, out := s.foundry(nil, "resume", "last", "--no-input"); code != 0 {
+				t.Fatalf("exit %d\n%s", code, out)
+			}
+			if !<-again {
+				t.Error("the conversation that goes on does not have what was said before")
+			}
+			left, err := filepath.Glob(filepath.Join(worktree(s.dir), "*.txt"))
+			if err != nil || len(left) != 1 || filepath.Base(left[0]) != "word.txt" {
+				t.Errorf("the worktree has %q, %v", left, err)
+			}
 		})
 	}
 }

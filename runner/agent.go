@@ -21,7 +21,7 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 		return
 	}
 	w := &m.edit(p).work
-	w.step, w.purpose, w.problems = stepTurn, purpose, problems
+	w.step, w.purpose, w.problems, w.resent = stepTurn, purpose, problems, false
 	w.turn++
 	m.s.turns++
 	m.s.sessions[m.g.Agents[w.agent].Session]++

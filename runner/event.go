@@ -66,6 +66,7 @@ const (
 	ProcessLeft        Kind = "process.left"
 	Usage              Kind = "usage"
 	Activity           Kind = "activity"
+	SessionKnown       Kind = "session.known" // by which id another process can go on with the agent's conversation, in the middle of a turn
 	Warned             Kind = "warning"
 	PermissionAsked    Kind = "permission.asked"    // of a person, for an agent in the middle of a turn
 	PermissionAnswered Kind = "permission.answered" // by the person; without an answer there was none in time

@@ -64,6 +64,9 @@ func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Messag
 			return out, err
 		}
 	}
+	if wk.resent && remembers {
+		parts = append([]string{cutOffText(g)}, parts...)
+	}
 	switch c.Purpose {
 	case ForEnvelope:
 		parts = append(parts, envelopeCorrection(g, p, wk.problems))
@@ -248,6 +251,15 @@ func envelopeCorrection(g *graph.Graph, p graph.PhaseID, problems []string) stri
 	b.WriteString("\nDo not do any further work. Answer with the report alone: one JSON object of this form, and nothing else.\n\n```json\n")
 	b.WriteString(strings.TrimSpace(g.Phases[p].Envelope.Example()) + "\n```")
 	return b.String()
+}
+
+// cutOffText is for an agent that remembers a turn which did not come to its end.
+func cutOffText(g *graph.Graph) string {
+	became := "What it had changed in the workspace was undone"
+	if g.Isolation == graph.Checkout {
+		became = "What it had changed in the workspace is still there"
+	}
+	return "The turn before this one was cut off. " + became + ": go by what the files are now, and do again what is missing."
 }
 
 // checkCorrections are the texts for a boundary and for gates that failed.

@@ -18,6 +18,11 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 	ended := m.s.stage == stageEnded
 	waiting := m.s.status == RunWaiting
 	m.s.status, m.s.reason, m.s.text = RunRunning, "", ""
+	for q := range m.s.running.All {
+		if m.s.phases[q].work.step == stepTurn {
+			m.edit(q).work.resent = true
+		}
+	}
 	if ended {
 		m.reopen(p)
 		return

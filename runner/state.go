@@ -196,6 +196,7 @@ type work struct {
 	commit     string
 	after      afterUndo
 	cut        bool          // a jump with fail_fast takes its place
+	resent     bool          // the turn was cut off with its process, and is sent again
 	digests    []InputDigest // of the inputs as this phase last sent them in its session
 }
 

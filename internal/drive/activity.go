@@ -57,6 +57,11 @@ func (t *teller) activity(a harness.Activity) {
 		t.flush()
 		t.use(a.Tool, "", t.doing(a))
 		return
+	case harness.HasSession:
+		e := t.note
+		e.Kind, e.Session = runner.SessionKnown, a.Text
+		t.tell(e)
+		return
 	case harness.GotResult:
 		if a.Failed {
 			t.flush()

@@ -75,6 +75,7 @@ type driver struct {
 	sessions  map[int]harness.Session
 	sessionMu sync.Mutex
 	talking   map[int]*sync.Mutex // by session: turns of one take turns, also where an agent is another's fallback
+	heard     map[int]bool        // sessions that hold a conversation which this process knows of
 	snaps     map[visitKey]workspace.Snapshot
 	ends      map[visitKey]workspace.Snapshot // after a visit's boundary was checked
 	last      *workspace.Snapshot             // the newest; what ran since without a snapshot of its own is in since
@@ -165,7 +166,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 // newDriver is the driver of a run as its record has it, with the events that it starts with.
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[int]harness.Session{}, talking: map[int]*sync.Mutex{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
+		sessions: map[int]harness.Session{}, talking: map[int]*sync.Mutex{}, heard: map[int]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
 		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}, asking: map[runner.ID]bool{}}
 	if d.Digests == nil {
 		d.Digests = &Digests{}

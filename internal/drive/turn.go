@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"foundry/graph"
@@ -20,19 +19,14 @@ const maxReply = 4 << 20
 
 // turn sends one prompt to an agent's session.
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
-	info, _ := harness.Find(agent.Harness)
+	ph, agent := &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	world := d.world(ctx, s, c.ID.Phase)
-	message, err := runner.Prompt(g, s, c, world, info.Remembers)
+	remembers := d.remembers(c.Agent)
+	prompt, inputs, err := d.prompt(s, c, world, remembers)
 	if err != nil {
-		send(failed(c, ph.Name, fmt.Errorf("rendering the prompt of %s: %w", ph.Name, err)))
+		send(failed(c, ph.Name, err))
 		return
 	}
-	prompt := message.Text
-	if message.System != "" {
-		prompt = strings.TrimSpace(message.System) + "\n\n" + prompt
-	}
-	prompt = d.Record.Mask().Text(prompt) // what is kept is what was sent
 	if e, ok, err := d.takeOver(ctx, ph, c, prompt); err != nil {
 		send(failed(c, ph.Name, err))
 		return
@@ -46,11 +40,26 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 		send(failed(c, ph.Name, fmt.Errorf("keeping the prompt: %w", err)))
 		return
 	}
+	anew := func(why string) (string, error) {
+		e := d.named(c, runner.Warned)
+		e.Text = fmt.Sprintf("the conversation with %s begins anew, with the whole prompt: %s", agent.Name, why)
+		send(e)
+		whole, _, err := d.prompt(s, c, world, false)
+		if err == nil {
+			_, err = d.Record.WriteFile("prompts/"+file, []byte(whole))
+		}
+		return whole, err
+	}
 	started := d.named(c, runner.TurnStarted)
-	started.Turn, started.Purpose, started.Agent, started.Harness, started.File, started.Inputs = c.ID.Turn, c.Purpose.String(), agent.Name, agent.Harness, kept, message.Inputs
+	started.Turn, started.Purpose, started.Agent, started.Harness, started.File, started.Inputs = c.ID.Turn, c.Purpose.String(), agent.Name, agent.Harness, kept, inputs
 	started.Model = d.Graph.Model(c.ID.Phase, c.Agent)
 	send(started)
-	reply, logFile, sessionID := d.talk(ctx, s, c, world, prompt, send)
+	if info, _ := harness.Find(agent.Harness); info.Permits && !remembers && c.Session > 1 {
+		e := d.named(c, runner.Warned)
+		e.Text = fmt.Sprintf("the conversation with %s cannot be gone on with; it begins anew, with the whole prompt", agent.Name)
+		send(e)
+	}
+	reply, logFile, sessionID := d.talk(ctx, s, c, world, prompt, anew, send)
 	ended := d.named(c, runner.TurnEnded)
 	ended.Turn, ended.Agent, ended.Harness, ended.Model, ended.File = c.ID.Turn, agent.Name, agent.Harness, started.Model, logFile
 	ended.Reply, ended.Session = &reply, sessionID
@@ -63,8 +72,21 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	send(ended)
 }
 
-// talk opens the agent's session if need be and has the turn. sessionID is what another process goes on with.
-func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, send func(...runner.Event)) (reply runner.Reply, log, sessionID string) {
+// prompt renders what a turn sends.
+func (d *driver) prompt(s runner.State, c runner.Command, w runner.World, remembers bool) (text string, inputs []runner.InputDigest, err error) {
+	m, err := runner.Prompt(d.Graph, s, c, w, remembers)
+	if err != nil {
+		return "", nil, fmt.Errorf("rendering the prompt of %s: %w", d.Graph.Phases[c.ID.Phase].Name, err)
+	}
+	if text = m.Text; m.System != "" {
+		text = strings.TrimSpace(m.System) + "\n\n" + text
+	}
+	return d.Record.Mask().Text(text), m.Inputs, nil // what is kept is what was sent
+}
+
+// talk opens the agent's session if need be and has the turn; anew gives the prompt for an agent that has lost its
+// conversation. sessionID is what another process goes on with.
+func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, anew func(why string) (string, error), send func(...runner.Event)) (reply runner.Reply, log, sessionID string) {
 	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	shared, own, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
 	if err != nil {
@@ -96,7 +118,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
 	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
-	r := session.Turn(ctx, harness.Turn{
+	turn := harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
@@ -108,8 +130,19 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 			}
 			return decision
 		},
-	}, seen.activity)
+	}
+	r := session.Turn(ctx, turn, seen.activity)
+	if r.Stop == harness.Lost {
+		left, notes := r.Left, r.Notes
+		if turn.Prompt, err = anew(r.Error); err == nil {
+			r = session.Turn(ctx, turn, seen.activity)
+		} else {
+			r.Error = err.Error()
+		}
+		r.Left, r.Notes = append(left, r.Left...), append(notes, r.Notes...)
+	}
 	seen.end()
+	d.hears(c.Agent, r)
 	for _, left := range r.Left {
 		e := d.named(c, runner.ProcessLeft)
 		e.Text = left
@@ -165,49 +198,6 @@ func meter(out *runner.Reply, r harness.Reply) {
 	if r.Calls != nil {
 		out.Calls, out.CallsKnown = *r.Calls, true
 	}
-}
-
-// takeTurns is held while a turn of an agent's session goes on.
-func (d *driver) takeTurns(index int) *sync.Mutex {
-	d.sessionMu.Lock()
-	defer d.sessionMu.Unlock()
-	index = d.Graph.Agents[index].Session
-	if d.talking[index] == nil {
-		d.talking[index] = &sync.Mutex{}
-	}
-	return d.talking[index]
-}
-
-// session is the agent's one session in this run, in whichever pipelines it works; turns that an earlier process had
-// are told to it.
-func (d *driver) session(ctx context.Context, index int) (harness.Session, error) {
-	d.sessionMu.Lock()
-	defer d.sessionMu.Unlock()
-	index = d.Graph.Agents[index].Session
-	if s, ok := d.sessions[index]; ok {
-		return s, nil
-	}
-	agent := &d.Graph.Agents[index]
-	h, err := harness.Named(agent.Harness)
-	if err != nil {
-		return nil, err
-	}
-	served, last := 0, ""
-	for _, e := range d.Record.Events() {
-		if e.Kind == runner.TurnEnded && e.Agent == agent.Name && e.Reply != nil && e.Reply.Stop != runner.StopLimit && e.Reply.Stop != runner.StopCancelled {
-			served++
-		}
-		if e.Kind == runner.TurnEnded && e.Agent == agent.Name && e.Session != "" {
-			last = e.Session
-		}
-	}
-	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
-		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir(),
-		Session: last, Asks: true, Allow: agent.Allow, Deny: agent.Deny})
-	if err == nil {
-		d.sessions[index] = s
-	}
-	return s, err
 }
 
 func scriptOf(turns []graph.ScriptTurn) []harness.ScriptTurn {

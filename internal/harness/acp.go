@@ -40,7 +40,7 @@ func (h acpAgents) Open(_ context.Context, c Config) (Session, error) {
 	if err := h.complete(&c); err != nil {
 		return nil, err
 	}
-	return &acpSession{c: c, preset: h.preset, id: c.Session}, nil
+	return &acpSession{c: c, preset: h.preset, id: c.Session, known: c.Session, talked: c.Session != ""}, nil
 }
 
 // complete fills in how the agent is started, and looks for its program.
@@ -62,6 +62,8 @@ type acpSession struct {
 	program *acpProgram // nil: none runs
 
 	id       string // of the session; "" before the first
+	talked   bool   // it holds a conversation
+	known    string // the id that the engine knows
 	mode     choice
 	model    choice
 	effort   choice
@@ -96,8 +98,17 @@ func (s *acpSession) Turn(ctx context.Context, t Turn, activity func(Activity)) 
 
 // turn has the turn with a program that is there, or is started.
 func (s *acpSession) turn(ctx context.Context, t Turn, w *watch) Reply {
-	if err := s.ready(ctx, t, w); err != nil {
+	err := s.ready(ctx, t, w)
+	if lost := (lostSession{}); errors.As(err, &lost) {
+		return Reply{Stop: Lost, Error: lost.why}
+	}
+	if err != nil {
 		return s.failure(ctx, w, err)
+	}
+	s.talked = true
+	if !s.preset.forgets && s.id != s.known {
+		s.known = s.id
+		w.conversation(s.id)
 	}
 	p := s.program
 	turn := &acpTurn{ctx: ctx, watch: w, readOnly: t.ReadOnly, session: s, box: toolbox{dir: s.dir, tools: map[string]*toolUse{}}}

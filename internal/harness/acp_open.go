@@ -74,13 +74,16 @@ func (s *acpSession) open(ctx context.Context, t Turn, w *watch, want string) er
 	return s.begin(ctx)
 }
 
+// lostSession says that a session could not be taken up again. A new one is there instead, which knows nothing.
+type lostSession struct{ why string }
+
+func (l lostSession) Error() string { return l.why }
+
 // begin takes the session up again, or begins a new one.
 func (s *acpSession) begin(ctx context.Context) error {
-	state, err := s.again(ctx)
-	if err != nil {
-		s.noted = append(s.noted, fmt.Sprintf("the conversation could not be taken up again, and began anew: %s", said(err)))
-	}
-	if s.id == "" || err != nil {
+	state, gone := s.again(ctx)
+	if s.id == "" || gone != nil {
+		var err error
 		state, err = ask[acpState](ctx, s.program, acp.AgentMethodSessionNew, acp.NewSessionRequest{Cwd: s.dir, McpServers: []acp.McpServer{}})
 		if err != nil {
 			return err
@@ -92,6 +95,10 @@ func (s *acpSession) begin(ctx context.Context) error {
 	}
 	s.mode, s.model, s.effort = state.mode(), state.model(), state.option("thought_level")
 	s.first = s.model.current
+	if gone != nil && s.talked {
+		s.talked = false
+		return lostSession{said(gone)}
+	}
 	return nil
 }
 

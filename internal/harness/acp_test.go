@@ -104,17 +104,13 @@ var acpCases = []acpCase{
 	{how: "talk", config: func(c *Config) { c.Model = "gpt" }, replies: func(t *testing.T, _ *workshop, r []Reply) {
 		wantStop(t, r[0], Failed, "it offers no choice of a model")
 	}},
-	{how: "forgets", config: func(c *Config) { c.Session = "s1" }, replies: func(t *testing.T, _ *workshop, r []Reply) {
-		wantStop(t, r[0], End, "")
-		if len(r[0].Notes) != 1 || !strings.Contains(r[0].Notes[0], "began anew: the agent cannot do that") {
-			t.Errorf("notes: %q", r[0].Notes)
-		}
+	{how: "forgets", config: func(c *Config) { c.Session = "s1" }, turns: []func(*Turn){prompt("one"), prompt("one")}, replies: func(t *testing.T, _ *workshop, r []Reply) {
+		wantStop(t, r[0], Lost, "the agent cannot do that")
+		wantStop(t, r[1], End, "")
 	}},
-	{how: "talk", config: func(c *Config) { c.Session = "gone" }, replies: func(t *testing.T, _ *workshop, r []Reply) {
-		wantStop(t, r[0], End, "")
-		if len(r[0].Notes) != 1 || !strings.Contains(r[0].Notes[0], "began anew: Resource not found") {
-			t.Errorf("notes: %q", r[0].Notes)
-		}
+	{how: "talk", config: func(c *Config) { c.Session = "gone" }, turns: []func(*Turn){prompt("one"), prompt("one")}, replies: func(t *testing.T, _ *workshop, r []Reply) {
+		wantStop(t, r[0], Lost, "Resource not found")
+		wantText(t, r[1], "turn 1: one")
 	}},
 	{how: "stays", turns: []func(*Turn){prompt("one"), prompt("two")}, replies: func(t *testing.T, _ *workshop, r []Reply) {
 		wantText(t, r[1], "turn 2: one two")

@@ -6,7 +6,7 @@ package harness
 // Activity is a sign of life of an agent in the middle of a turn.
 type Activity struct {
 	Kind   ActivityKind
-	Text   string // for people: words of the agent, what a tool is to do, the first words of a result, a chunk of output
+	Text   string // for people: words of the agent, what a tool is to do, the first words of a result, a chunk of output. Of HasSession: its id
 	Tool   Tool   // of CalledTool, GotResult and AskedPermission
 	Failed bool   // of GotResult: the agent says that the tool failed. Of AskedPermission: it was refused
 	Usage  Usage  // of Metered: what the turn has spent so far
@@ -23,9 +23,10 @@ const (
 	PrintedOutput
 	AskedPermission // it was answered; Failed says how
 	Metered
+	HasSession // what Config.Session takes should the turn not come to its end
 )
 
-var activityNames = [...]string{SaidText: "text", CalledTool: "tool", GotResult: "result", PrintedOutput: "output", AskedPermission: "permission", Metered: "usage"}
+var activityNames = [...]string{SaidText: "text", CalledTool: "tool", GotResult: "result", PrintedOutput: "output", AskedPermission: "permission", Metered: "usage", HasSession: "session"}
 
 func (k ActivityKind) String() string {
 	if k == 0 || int(k) >= len(activityNames) {

@@ -51,9 +51,8 @@ func (s *claudeSession) Turn(ctx context.Context, t Turn, activity func(Activity
 	w.counting()
 	r := s.serve(ctx, t, w)
 	if r.Stop == Failed && s.id != "" && strings.Contains(r.Error, "No conversation found") {
-		w.lost("Claude Code does not know session " + s.id)
+		r.Stop, r.Error = Lost, "Claude Code does not know session "+s.id
 		s.id = ""
-		r = s.serve(ctx, t, w)
 	}
 	w.account(&r)
 	r.Session, r.Left, s.left = s.id, append(r.Left, s.left...), nil
@@ -221,8 +220,9 @@ func (t *claudeTurn) take(raw json.RawMessage) (r Reply, done bool) {
 	if json.Unmarshal(raw, &m) != nil {
 		return Reply{}, false // an unknown kind of message, which is in the log
 	}
-	if m.SessionID != "" && m.Type != "control_request" {
+	if m.SessionID != "" && m.Type != "control_request" && m.SessionID != t.s.id {
 		t.s.id = m.SessionID
+		t.w.conversation(t.s.id)
 	}
 	switch m.Type {
 	case "stream_event":

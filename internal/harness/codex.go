@@ -284,10 +284,8 @@ func (t *codexTurn) answered(m *codexMessage) (Reply, bool) {
 		return Reply{}, false
 	}
 	if m.Error != nil && id == codexThread && t.s.id != "" {
-		t.w.lost(m.Error.Message)
 		t.s.id = ""
-		t.open()
-		return Reply{}, false
+		return Reply{Stop: Lost, Error: m.Error.Message}, true
 	}
 	if m.Error != nil {
 		what := map[int]string{codexInitialize: "start", codexThread: "begin a thread", codexTurnStart: "begin the turn"}[id]
@@ -296,6 +294,7 @@ func (t *codexTurn) answered(m *codexMessage) (Reply, bool) {
 	switch id {
 	case codexThread:
 		t.s.id, t.s.loaded = m.Result.Thread.ID, true
+		t.w.conversation(t.s.id)
 		t.begin()
 	case codexTurnStart:
 		t.id = m.Result.Turn.ID

@@ -242,12 +242,14 @@ var suite = []conformance{
 	{
 		name: "a session that is not there", fake: "talk",
 		config: func(c *Config) { c.Session = "nowhere" },
-		turns:  []func(*Turn){prompt("one")},
-		check: func(t *testing.T, _ *workshop, r []Reply) {
-			wantText(t, r[0], "turn 1: one")
-			if r[0].Session == "nowhere" || len(r[0].Notes) == 0 || !strings.Contains(r[0].Notes[0], "began anew") {
-				t.Errorf("session %q, notes %q", r[0].Session, r[0].Notes)
+		turns:  []func(*Turn){prompt("one"), prompt("one")},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantStop(t, r[0], Lost, "")
+			wantText(t, r[1], "turn 1: one")
+			if r[1].Session == "nowhere" {
+				t.Error("the session has the old name")
 			}
+			w.wantSeen(t, HasSession, r[1].Session)
 		},
 	},
 	{

@@ -122,9 +122,10 @@ const (
 	Limit          // a provider's usage limit
 	TimedOut       // the turn's timeout or its stall timeout
 	Failed         // everything else: the agent crashed, could not start, or broke its protocol
+	Lost           // the conversation could not be taken up again, and nothing was sent: the next turn begins a new one
 )
 
-var stopNames = [...]string{End: "end", Truncated: "truncated", Cancelled: "cancelled", Limit: "limit", TimedOut: "timeout", Failed: "error"}
+var stopNames = [...]string{End: "end", Truncated: "truncated", Cancelled: "cancelled", Limit: "limit", TimedOut: "timeout", Failed: "error", Lost: "lost"}
 
 func (s Stop) String() string {
 	if s == 0 || int(s) >= len(stopNames) {

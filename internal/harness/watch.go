@@ -148,12 +148,8 @@ func (w *watch) permit(ctx context.Context, r Request) Decision {
 	return d
 }
 
-// lost notes that the agent could not go on with its conversation, and has begun a new one.
-func (w *watch) lost(why string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.notes = append(w.notes, "the conversation could not be taken up again, and began anew: "+why)
-}
+// conversation notes by which id another process can go on with the conversation.
+func (w *watch) conversation(id string) { w.pass(Activity{Kind: HasSession, Text: id}) }
 
 // account puts what was spent, and what was noted, into a reply.
 func (w *watch) account(r *Reply) {
