@@ -240,6 +240,7 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 		{"timeout", func(d *digest) { d.int(int(ph.Timeout)) }},
 		{"env", func(d *digest) { d.env(ph.Env) }},
 		{"dir", func(d *digest) { d.text(ph.Dir) }},
+		{"repeat", func(d *digest) { d.int(ph.Repeat) }},
 		{"sources", func(d *digest) { d.texts(ph.Sources) }},
 	}
 }

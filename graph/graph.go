@@ -237,6 +237,7 @@ type Phase struct {
 	ExitCodes []int  // codes that pass
 	Nonzero   bool   // any code but 0 passes
 	Outputs   []Output
+	Repeat    int           // how many times in a row it must pass; 1 for most
 	Sources   []string      // globs of what decides whether it has to run; empty: always
 	Message   *dsl.Template // git_commit
 

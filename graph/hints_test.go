@@ -123,7 +123,7 @@ var followed = []follows{
 	{form(`remove one of the two; `), func(p page, _ []string) string { return p.removeItem() }},
 	{form(`remove item`), func(p page, _ []string) string { return p.around(", item: ", p.span(), "") }},
 	{form(`remove with, or`), func(p page, _ []string) string { return p.around(" with ", p.span(), "") }},
-	{form(`(?:remove|keep one of) (needs|required|optional|message|after|phases|gates|timeout|env|dir|commits)\b`), func(p page, m []string) string {
+	{form(`(?:remove|keep one of) (needs|required|optional|message|repeat|after|phases|gates|timeout|env|dir|commits)\b`), func(p page, m []string) string {
 		if m[1] == "phases" {
 			return p.removeKey(p.span())
 		}

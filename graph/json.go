@@ -57,6 +57,7 @@ type jsonPhase struct {
 	When        string     `json:"when,omitempty"`
 	Writes      [][]string `json:"writes"` // each list must allow a path; none: what is not protected
 	Retries     int        `json:"retries"`
+	Repeat      int        `json:"repeat,omitempty"` // of a command: how many times in a row it must pass
 	Gates       []string   `json:"gates"`
 	Routes      []jsonRule `json:"routes"`
 	Visits      int        `json:"visits"` // at most
@@ -139,6 +140,9 @@ func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
 	out := jsonPhase{ID: ph.Name, Kind: ph.Kind.String(), What: g.What(ph.ID), Command: ph.Command, Detour: ph.Detour, Optional: ph.Optional,
 		Needs: []string{}, Writes: [][]string{}, Retries: ph.Retries, Gates: []string{}, Routes: []jsonRule{},
 		Visits: g.Bound.Visits[ph.ID], Fingerprint: ph.Fingerprint}
+	if ph.Repeat > 1 {
+		out.Repeat = ph.Repeat
+	}
 	if ph.Agent >= 0 {
 		out.Agent = g.Agents[ph.Agent].Name
 	}

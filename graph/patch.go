@@ -126,6 +126,9 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	if !out.Run.Set() {
 		out.Run = base.Run
 	}
+	if !out.Repeat.Set {
+		out.Repeat = base.Repeat
+	}
 	if !hasExitCodes(out.ExitCodes) {
 		out.ExitCodes = base.ExitCodes
 	}
@@ -164,7 +167,7 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 		base.Reuse = schema.Bool{}
 	}
 	if kindKeys[was] != kindKeys[now] || was == "builtin" || now == "builtin" {
-		base.Message, base.ExitCodes, base.Outputs, base.Sources = schema.Text{}, schema.ExitCodes{}, nil, schema.Texts{}
+		base.Message, base.ExitCodes, base.Outputs, base.Repeat, base.Sources = schema.Text{}, schema.ExitCodes{}, nil, schema.Int{}, schema.Texts{}
 	}
 }
 

@@ -34,6 +34,7 @@ func (c *compiler) work() {
 		case AgentWork:
 			c.agentPhase(ph, src)
 		case Code:
+			ph.Repeat = max(1, src.Repeat.Value)
 			for j := range src.Outputs {
 				c.output(ph, &src.Outputs[j])
 			}
@@ -90,6 +91,9 @@ func (c *compiler) foreignKeys(ph *Phase, src *schema.Phase) {
 	}
 	if src.Sources.Set {
 		foreign("sources", src.Sources.Span, "a phase with run or command")
+	}
+	if src.Repeat.Set {
+		foreign("repeat", src.Repeat.Span, "a phase with run or command")
 	}
 	if src.ExitCodes.Set {
 		foreign("exit_codes", src.ExitCodes.Span, "a phase with run or command")

@@ -178,6 +178,9 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 	if ph.Retries > 0 {
 		marks = append(marks, "up to "+strconv.Itoa(1+ph.Retries)+" attempts a visit")
 	}
+	if ph.Repeat > 1 {
+		marks = append(marks, "must pass "+strconv.Itoa(ph.Repeat)+" times in a row")
+	}
 	if ph.Kind == AgentWork && !ph.Writer {
 		marks = append(marks, "read-only")
 	}

@@ -39,7 +39,7 @@ type ID struct {
 	Visit   int
 	Attempt int
 	Turn    int
-	N       int // of criteria, jumps and parks
+	N       int // of criteria, jumps and parks; of a command with repeat, how often it has passed
 }
 
 func (id ID) String() string {
@@ -56,6 +56,13 @@ type Command struct {
 	Session int       // of SendTurn: the turn's number within the agent's session, from 1
 	Before  bool      // of CheckCriterion: before the work
 	ResetAt time.Time // of Park, when the run is paused: when the usage limit ends, if known
+}
+
+// Counted writes into the result of a command which of the runs of its phase it was, if the phase has several.
+func Counted(ph *graph.Phase, c Command, r *CommandResult) {
+	if ph.Repeat > 1 {
+		r.Round, r.Of = c.ID.N+1, ph.Repeat
+	}
 }
 
 // Purpose says what a snapshot or a turn is for.

@@ -237,4 +237,6 @@ type CommandResult struct {
 	Notes   []string          `json:"notes,omitempty"`
 	Millis  int64             `json:"millis,omitempty"`
 	Before  bool              `json:"before,omitempty"` // of a criterion: before the work
+	Round   int               `json:"round,omitempty"`  // of a phase with repeat: which of its runs this was, from 1
+	Of      int               `json:"of,omitempty"`     // and how many have to pass
 }

@@ -93,13 +93,17 @@ func (m *machine) saidOfCall(p graph.PhaseID, r *result) string {
 }
 
 func howItEnded(c *CommandResult) string {
+	how := fmt.Sprintf("exit %d", c.Exit)
 	switch {
 	case c.Timeout:
-		return "timed out"
+		how = "timed out"
 	case c.Signal != "":
-		return "ended by " + c.Signal
+		how = "ended by " + c.Signal
 	}
-	return fmt.Sprintf("exit %d", c.Exit)
+	if c.Of > 1 {
+		how += fmt.Sprintf(" in run %d of %d", c.Round, c.Of)
+	}
+	return how
 }
 
 func lastLines(s string, n int) string {

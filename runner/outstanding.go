@@ -40,7 +40,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 				c := add(SendTurn, p, 0)
 				c.Purpose, c.Agent, c.Session = wk.purpose, wk.agent, s.sessions[g.Agents[wk.agent].Session]
 			case stepCommand:
-				add(StartCommand, p, 0)
+				add(StartCommand, p, wk.rounds)
 			case stepBoundary:
 				add(CheckBoundary, p, 0)
 			case stepGates:

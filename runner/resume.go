@@ -19,8 +19,11 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 	waiting := m.s.status == RunWaiting
 	m.s.status, m.s.reason, m.s.text = RunRunning, "", ""
 	for q := range m.s.running.All {
-		if m.s.phases[q].work.step == stepTurn {
+		switch w := &m.s.phases[q].work; {
+		case w.step == stepTurn:
 			m.edit(q).work.resent = true
+		case w.step == stepCommand && w.rounds > 0:
+			m.edit(q).work.rounds = 0 // it was cut off: the row begins anew
 		}
 	}
 	if ended {

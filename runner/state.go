@@ -193,6 +193,7 @@ type work struct {
 	tree       string
 	reply      *Reply
 	command    *CommandResult
+	rounds     int // runs of a phase with repeat that have passed, in a row
 	commit     string
 	after      afterUndo
 	cut        bool          // a jump with fail_fast takes its place

@@ -150,6 +150,10 @@ func (m *machine) snapshot(p graph.PhaseID, e Event) {
 
 func (m *machine) commandEnded(p graph.PhaseID, e Event) {
 	w := &m.edit(p).work
+	if r := e.Result; r != nil && r.Round > 0 && e.Reused == nil && r.Round != w.rounds+1 {
+		m.warn(p, "a late %s was ignored", e.Kind)
+		return
+	}
 	w.command, w.commit = e.Result, e.Commit
 	if w.command == nil {
 		w.command = &CommandResult{Exit: -1}
@@ -157,6 +161,8 @@ func (m *machine) commandEnded(p graph.PhaseID, e Event) {
 	switch {
 	case m.cutOff(p):
 		m.finishWork(p)
+	case e.Reused == nil && w.rounds+1 < m.g.Phases[p].Repeat && exited(&m.g.Phases[p], w.command) == "":
+		w.rounds++ // once more
 	case m.needsStart(p):
 		w.step = stepBoundary
 	default:
@@ -185,10 +191,8 @@ func (m *machine) settleCode(p graph.PhaseID) {
 	switch {
 	case c.Timeout:
 		r = m.resultOf(p, Fail, timedOut, ReasonTimeout, "")
-	case !ph.Passes(c.Exit) || c.Signal != "":
-		r = m.resultOf(p, Fail, failed, ReasonExit, howItEnded(c))
-	case len(c.Missing) > 0:
-		r = m.resultOf(p, Fail, failed, ReasonExit, "a required output was not found: "+c.Missing[0])
+	case exited(ph, c) != "":
+		r = m.resultOf(p, Fail, failed, ReasonExit, exited(ph, c))
 	case len(w.violations) > 0:
 		r = m.resultOf(p, Fail, failed, ReasonBoundary, checksText(w.violations, nil))
 	case slices.ContainsFunc(w.verdicts, gateVerdict.failed):
@@ -198,6 +202,17 @@ func (m *machine) settleCode(p graph.PhaseID) {
 	}
 	r.exit = c.Exit
 	m.settle(p, r)
+}
+
+// exited says what is wrong with how a command ended, "" when nothing is.
+func exited(ph *graph.Phase, c *CommandResult) string {
+	switch {
+	case c.Timeout, !ph.Passes(c.Exit), c.Signal != "":
+		return howItEnded(c)
+	case len(c.Missing) > 0:
+		return "a required output was not found: " + c.Missing[0]
+	}
+	return ""
 }
 
 // answered takes a person's word. It counts for this visit only.

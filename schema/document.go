@@ -371,6 +371,7 @@ type Phase struct {
 	Message   Text
 	ExitCodes ExitCodes
 	Outputs   []Output
+	Repeat    Int
 	Sources   Texts
 
 	Ask Text

@@ -42,7 +42,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "after parallel session review review_retries revert_rejected repeat each review"
+const notBuiltKeys = "after parallel session review review_retries revert_rejected each review"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func (l *language) phases() {
 		text("message", "the message of git_commit, a template", func(p *Phase) *Text { return &p.Message }).only("code"),
 		exitCodes("exit_codes", "the exit codes that are a pass, or nonzero", func(p *Phase) *ExitCodes { return &p.ExitCodes }).only("code"),
 		names("outputs", "output", "values read out of what it printed", func(d *decoder, v value, p *Phase) { p.Outputs = mapOf(d, v, shortName, d.output) }).only("code"),
-		unbuilt[Phase]("repeat", ShapeInt, "it must pass so many times in a row").only("code"),
+		integer("repeat", "how many times in a row it must pass; the first failure ends it", func(p *Phase) *Int { return &p.Repeat }).def("1").from(1).to(1000).only("code"),
 		texts("sources", "patterns of the files that decide whether it has to run: it passes unstarted while these are as when it last passed", func(p *Phase) *Texts { return &p.Sources }).only("code"),
 
 		text("ask", "the question to a person, a template", func(p *Phase) *Text { return &p.Ask }).only("ask"),

@@ -172,6 +172,7 @@ func (w *World) command(g *graph.Graph, c runner.Command, e runner.Event) ([]run
 	}
 	w.worked(ph, c, given)
 	e.Result = &runner.CommandResult{Command: nameOf(ph), Exit: given.Exit, Output: given.Output, Timeout: given.Timeout}
+	runner.Counted(ph, c, e.Result)
 	if given.Timeout {
 		e.Result.Exit = -1
 	}

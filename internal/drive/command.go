@@ -51,16 +51,22 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 	case graph.Commit:
 		e.Result, e.Commit = d.gitCommit(ctx, start.Message)
 	default:
-		var proven bool
-		if proven, err = d.upToDate(ph, c, start, &e); err != nil || proven {
-			break
+		if c.ID.N == 0 { // of a phase with repeat the first run decides for all
+			var proven bool
+			if proven, err = d.upToDate(ph, c, start, &e); err != nil || proven {
+				break
+			}
 		}
 		var ends func()
 		if ends, err = d.begins(ctx, ph.Name, ph.Name, ph.Boundary.Protect); err != nil {
 			break
 		}
 		var logFile string
-		e.Result, logFile, err = d.launch(ctx, start, ph.Script.Label, fileName(ph.Name, c.ID.Visit, ".log"), ph.Timeout)
+		name := fileName(ph.Name, c.ID.Visit, ".log")
+		if ph.Repeat > 1 {
+			name = fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.log", c.ID.N+1))
+		}
+		e.Result, logFile, err = d.launch(ctx, start, ph.Script.Label, name, ph.Timeout)
 		e.File = logFile
 		ends()
 	}
@@ -69,6 +75,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 		return
 	}
 	if e.Reused == nil {
+		runner.Counted(ph, c, e.Result)
 		d.ran(ph, c, start, e.Result)
 	}
 	e.Result.Outputs, e.Result.Missing = runner.ReadOutputs(ph.Outputs, e.Result.Output)

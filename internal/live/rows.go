@@ -190,6 +190,15 @@ func (m *Model) activity(p *report.Phase, v *report.Visit) string {
 	if acts := m.acts[Visit{p.Name, v.N}]; len(acts) > 0 {
 		return acts[len(acts)-1]
 	}
+	if m.o.Graph != nil {
+		if id, ok := m.o.Graph.Lookup(p.Name); ok && m.o.Graph.Phases[id].Repeat > 1 {
+			done := 0
+			if v.Result != nil {
+				done = v.Result.Round
+			}
+			doing += fmt.Sprintf(", run %d of %d", min(done+1, m.o.Graph.Phases[id].Repeat), m.o.Graph.Phases[id].Repeat)
+		}
+	}
 	if v.Attempts > 1 {
 		doing += fmt.Sprintf(", attempt %d", v.Attempts)
 	}

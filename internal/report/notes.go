@@ -51,15 +51,19 @@ func upToDate(r *runner.Reused) string {
 
 // howEnded says how a command ended.
 func howEnded(r *runner.CommandResult) string {
+	how := fmt.Sprintf("exit %d", r.Exit)
 	switch {
 	case r.Timeout:
-		return "timed out after " + millis(r)
+		how = "timed out after " + millis(r)
 	case r.Signal != "":
-		return "ended by signal " + r.Signal
+		how = "ended by signal " + r.Signal
 	case r.Exit < 0:
-		return "no exit code"
+		how = "no exit code"
 	}
-	return fmt.Sprintf("exit %d", r.Exit)
+	if r.Of > 1 {
+		how += fmt.Sprintf(" in run %d of %d", r.Round, r.Of)
+	}
+	return how
 }
 
 func millis(r *runner.CommandResult) string {

@@ -210,6 +210,10 @@ func (p *Plain) phase(e *runner.Event) string {
 		if p.Acts {
 			return p.line(e, Dim, Acting(e), e.Text)
 		}
+	case runner.CommandEnded:
+		if r := e.Result; r != nil && r.Round < r.Of && e.Reused == nil {
+			return p.line(e, Dim, fmt.Sprintf("run %d", r.Round), fmt.Sprintf("of %d: %s", r.Of, millis(r)))
+		}
 	case runner.EnvelopeRejected:
 		return p.line(e, Yellow, "report", "not usable: "+first(firstLine(strings.Join(e.Problems, "\n")), e.Reason)+more(len(e.Problems)-1))
 	case runner.BoundaryChecked, runner.SnapshotTaken:

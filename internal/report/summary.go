@@ -27,9 +27,10 @@ type PhaseRow struct {
 	Attempts   int                `json:"attempts"` // of the newest visit of an agent
 	Started    *time.Time         `json:"started"`
 	Ended      *time.Time         `json:"ended"`
-	Exit       *int               `json:"exit"`     // of the command; nil when none ran
-	Reused     *runner.Reused     `json:"reused"`   // the visit that the evidence is from, when nothing was started; else nil
-	Envelope   json.RawMessage    `json:"envelope"` // null when there is none
+	Exit       *int               `json:"exit"`           // of the command; nil when none ran
+	Runs       int                `json:"runs,omitempty"` // of a phase with repeat: which of its runs the exit is of
+	Reused     *runner.Reused     `json:"reused"`         // the visit that the evidence is from, when nothing was started; else nil
+	Envelope   json.RawMessage    `json:"envelope"`       // null when there is none
 	Gates      []Gate             `json:"gates"`
 	Violations []runner.Violation `json:"violations"`
 	Items      []ItemRow          `json:"items"`
@@ -71,7 +72,7 @@ func (p *Phase) row(g *graph.Graph) PhaseRow {
 		row.Reason = v.Reason
 	}
 	if v.Result != nil {
-		row.Exit = &v.Result.Exit
+		row.Exit, row.Runs = &v.Result.Exit, v.Result.Round
 	}
 	row.Envelope = v.Envelope
 	for _, gate := range v.Gates {
