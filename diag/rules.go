@@ -83,6 +83,7 @@ const (
 	FoldedScript            Rule = "folded-script"
 	BoundaryProtected       Rule = "boundary-protected"
 	ArtifactOutsideBoundary Rule = "artifact-outside-boundary"
+	SelfReview              Rule = "self-review"
 	VerdictThenWrite        Rule = "verdict-then-write"
 	Unused                  Rule = "unused"
 	FanOutCost              Rule = "fan-out-cost"

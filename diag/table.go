@@ -71,6 +71,7 @@ var table = [...]RuleInfo{
 	{FoldedScript, Warning, "a folded block (>) joins the lines of a script"},
 	{BoundaryProtected, Warning, "a boundary allows only what is protected"},
 	{ArtifactOutsideBoundary, Warning, "a phase promises a file that it may not write"},
+	{SelfReview, Warning, "an agent reviews its own work"},
 	{VerdictThenWrite, Warning, "a phase after the verdict may change what was judged"},
 	{Unused, Warning, "a definition that nothing uses"},
 	{FanOutCost, Warning, "a phase repeated over a list uses an agent without a chosen model"},

@@ -37,6 +37,22 @@ func Builtins() []Kind {
 	}
 }
 
+// The verdicts of a reviewer.
+const (
+	VerdictPass        = "pass"
+	VerdictFail        = "fail"
+	VerdictUnreachable = "unreachable" // it cannot be told, and another attempt would not help
+)
+
+// Review is what the reviewer of a phase answers. It is no kind that a file can name, and has none of the base fields.
+func Review() *Kind {
+	return &Kind{Name: "verdict", Fields: []Field{
+		{Name: "verdict", Type: String, Enum: []string{VerdictPass, VerdictFail, VerdictUnreachable}, Required: true},
+		{Name: "reason", Type: String, Required: true, Doc: "why, in a sentence or two; for a fail, what has to be done"},
+		{Name: "evidence", Type: List, Of: String, Doc: "a path from the repository root, or the number of a call, such as call 3"},
+	}}
+}
+
 // Builtin finds a kind that ships by its name.
 func Builtin(name string) (*Kind, bool) {
 	for _, k := range Builtins() {

@@ -23,6 +23,11 @@ func Match(pattern, path string) bool {
 	return ok && err == nil
 }
 
+// Literal is the pattern that matches exactly this path.
+func Literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
+}
+
 // Base is the directory in which all that a pattern matches lies, as far as it is written without a wildcard;
 // "." is the root.
 func Base(pattern string) string {

@@ -80,19 +80,28 @@ func (c *compiler) bound() Bound {
 }
 
 // turns is the most that one visit of an agent phase can take: each attempt, and each fallback, with all its
-// envelope corrections, and one session that has to be started again.
+// envelope corrections, and one session that has to be started again. Each review is a turn and a correction, and each
+// of the reviewer's fallbacks takes over once a visit.
 func (c *compiler) turns(ph *Phase) int {
-	corrections, agent := 0, &c.g.Agents[ph.Agent]
-	for _, i := range append([]int{ph.Agent}, agent.Fallback...) {
+	corrections, reviews, judging := 0, 0, 0
+	all := c.g.AndFallbacks(ph.Agent)
+	for _, i := range all {
 		corrections = max(corrections, c.g.Agents[i].EnvelopeRetries)
 	}
-	return plus(times(1+corrections, 1+ph.Retries+len(agent.Fallback)), 1)
+	if ph.Review != nil {
+		reviews = ph.Review.Retries
+		judging = plus(times(2, plus(1, reviews)), len(c.g.Agents[ph.Review.Agent].Fallback))
+	}
+	return plus(times(1+corrections, plus(ph.Retries+len(all), reviews)), plus(judging, 1))
 }
 
 func (c *compiler) slowest(ph *Phase) time.Duration {
-	agent := &c.g.Agents[ph.Agent]
-	t := agent.TurnTimeout
-	for _, i := range agent.Fallback {
+	agents := c.g.AndFallbacks(ph.Agent)
+	if ph.Review != nil {
+		agents = append(agents, c.g.AndFallbacks(ph.Review.Agent)...)
+	}
+	var t time.Duration
+	for _, i := range agents {
 		t = max(t, c.g.Agents[i].TurnTimeout)
 	}
 	return t

@@ -19,13 +19,13 @@ func (c *compiler) boundaries() {
 	shared := protectRules(c.cat.user.Project.Protect, "project.protect", "")
 	shared = append(shared, protectRules(c.p.Protect, "protect of pipeline ", c.p.Name.Value)...)
 	if c.cat.files.Path != "" {
-		shared = append(shared, glob.Rule{Glob: literalGlob(c.cat.files.Path), Why: ownFiles})
+		shared = append(shared, glob.Rule{Glob: glob.Literal(c.cat.files.Path), Why: ownFiles})
 	}
 	for _, pattern := range c.cat.protect {
 		shared = append(shared, glob.Rule{Glob: pattern, Why: ownFiles})
 	}
 	for _, name := range c.cat.named {
-		shared = append(shared, glob.Rule{Glob: literalGlob(name), Why: ownFiles})
+		shared = append(shared, glob.Rule{Glob: glob.Literal(name), Why: ownFiles})
 	}
 	c.g.Protect = shared[:len(shared):len(shared)]
 	for i := range c.g.Phases {
@@ -71,11 +71,6 @@ func protectRules(t schema.Texts, key, name string) []glob.Rule {
 		out = append(out, glob.Rule{Glob: t.Items[i].Value, Why: key + name})
 	}
 	return out
-}
-
-// literalGlob is the pattern that matches exactly this path.
-func literalGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(path)
 }
 
 // boundaryProtected reports a writable glob all of which is protected.

@@ -187,7 +187,7 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 		{"run", func(d *digest) { d.script(&ph.Script) }},
 		{"exit_codes", func(d *digest) { d.int(len(ph.ExitCodes)); d.int(ph.ExitCodes...); d.bool(ph.Nonzero) }},
 		{"outputs", func(d *digest) { d.outputs(ph.Outputs) }},
-		{"agent", func(d *digest) { d.agents(g, ph) }},
+		{"agent", func(d *digest) { d.agents(g, ph.Agent) }},
 		{"model", func(d *digest) { d.text(ph.Model) }},
 		{"envelope", func(d *digest) {
 			if ph.Envelope != nil {
@@ -203,6 +203,17 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 			}
 		}},
 		{"retries", func(d *digest) { d.int(ph.Retries) }},
+		{"review", func(d *digest) {
+			if ph.Review != nil {
+				d.agents(g, ph.Review.Agent)
+			}
+		}},
+		{"review_retries", func(d *digest) {
+			if ph.Review != nil {
+				d.int(ph.Review.Retries)
+			}
+		}},
+		{"revert_rejected", func(d *digest) { d.bool(ph.Review != nil && ph.Review.Revert) }},
 		{"message", func(d *digest) { d.template(ph.Message) }},
 		{"ask", func(d *digest) { d.template(ph.Question) }},
 		{"call", func(d *digest) {
@@ -245,12 +256,12 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 	}
 }
 
-// agents writes the agent of a phase, and those that may take its place.
-func (d *digest) agents(g *Graph, ph *Phase) {
-	if ph.Agent < 0 {
+// agents writes an agent, none for -1, and those that may take its place.
+func (d *digest) agents(g *Graph, agent int) {
+	if agent < 0 {
 		return
 	}
-	for _, i := range append([]int{ph.Agent}, g.Agents[ph.Agent].Fallback...) {
+	for _, i := range g.AndFallbacks(agent) {
 		d.text(g.Agents[i].Name, sumOf(g.agentParts(i)))
 	}
 }

@@ -56,6 +56,38 @@ func (g *Graph) Scripted(given []schema.Entries, at diag.Span) (*Graph, diag.Lis
 		ph.Agent = len(out.Agents)
 		agent.Session = ph.Agent
 		out.Agents = append(out.Agents, agent)
+		if ph.Review != nil {
+			out.scriptReviewer(ph, given[n].List, at, &found)
+		}
 	}
 	return &out, found
+}
+
+// scriptReviewer replaces the reviewer of a phase by what the entries of the phase give as its answers.
+func (g *Graph) scriptReviewer(ph *Phase, list []schema.Entry, at diag.Span, found *diag.List) {
+	review := *ph.Review
+	agent := g.Agents[review.Agent]
+	agent.Name += "." + ph.Name + ".review"
+	agent.Harness, agent.Argv, agent.Fallback, agent.Script = "script", nil, nil, nil
+	for _, e := range list {
+		if !e.Review.Set {
+			continue
+		}
+		turn := ScriptTurn{Reply: e.Review.Text()}
+		agent.Script = append(agent.Script, turn)
+		for e.Repeat.Value && len(agent.Script) < g.Bound.Turns {
+			agent.Script = append(agent.Script, turn)
+		}
+		if e.Review.Verdict.Value == "unverified" { // it is asked once more
+			agent.Script = append(agent.Script, turn)
+		}
+	}
+	if len(agent.Script) == 0 {
+		found.Report(diag.MissingKey, at, "nothing is given for the reviewer of phase %q", ph.Name).
+			Hintf("add review: {verdict: pass, evidence: [PATH]} to its entries")
+	}
+	review.Agent = len(g.Agents)
+	agent.Session = review.Agent
+	g.Agents = append(g.Agents, agent)
+	ph.Review = &review
 }

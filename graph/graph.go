@@ -229,6 +229,7 @@ type Phase struct {
 	Model    string
 	Retries  int
 	Reuse    bool // an equal result of an earlier run is taken over
+	Review   *Review
 	Gates    []Gate
 
 	// code
@@ -245,6 +246,13 @@ type Phase struct {
 	Question *dsl.Template
 
 	Call *Call // of a call, nil for every other kind
+}
+
+// Review is what happens to the work of an agent phase once its boundary and gates have passed: another agent judges it.
+type Review struct {
+	Agent   int  // index into Graph.Agents
+	Retries int  // further attempts of the visit after reviews that failed
+	Revert  bool // work whose review failed for good is undone
 }
 
 // Call is a pipeline that runs as one phase.
@@ -416,6 +424,24 @@ func (g *Graph) Label(r RuleID) string {
 		return from + " -> finish"
 	}
 	return from + " -> abort"
+}
+
+// AndFallbacks are an agent and those that take its place when its harness fails, in order.
+func (g *Graph) AndFallbacks(agent int) []int {
+	return append([]int{agent}, g.Agents[agent].Fallback...)
+}
+
+// WorkersOf are the agents that may come to work in a phase, its reviewers among them.
+func (g *Graph) WorkersOf(p PhaseID) []int {
+	ph := &g.Phases[p]
+	if ph.Kind != AgentWork {
+		return nil
+	}
+	out := g.AndFallbacks(ph.Agent)
+	if ph.Review != nil {
+		out = append(out, g.AndFallbacks(ph.Review.Agent)...)
+	}
+	return out
 }
 
 // RulesOf are the rules of a phase in order.

@@ -157,7 +157,7 @@ var followed = []follows{
 
 // advice are hints that leave the choice to the reader: a list of what there is, or what to think about.
 var advice = form(`(?:there (?:is:|are) |compare it with one of these|known here: |say of which phase: |write agent, run, |join what |only a phase with |` +
-	`order the two with needs|take out one of the calls|read it in the called pipeline|add models: |give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it|write ~/ and the path|write it out; |write "\." for the whole|write an absolute path, or|name the directory; )`)
+	`order the two with needs|take out one of the calls|read it in the called pipeline|add models: |give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it|write ~/ and the path|write it out; |write "\." for the whole|write an absolute path, or|name the directory; |name another agent; |add review: )`)
 
 func TestHintsHelp(t *testing.T) {
 	t.Parallel()

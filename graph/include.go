@@ -111,7 +111,7 @@ func (c *Catalogue) matches(u *unit, t schema.Text) []string {
 		return nil
 	}
 	if literal(t.Value) {
-		c.protect = append(c.protect, literalGlob(pattern))
+		c.protect = append(c.protect, glob.Literal(pattern))
 		return []string{pattern}
 	}
 	if err := glob.Validate(pattern); err != nil {

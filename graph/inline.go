@@ -81,6 +81,11 @@ func (in *inliner) add(ph Phase, moved func(PhaseID) PhaseID, agents int, rules 
 	if ph.Agent >= 0 {
 		ph.Agent += agents
 	}
+	if ph.Review != nil {
+		review := *ph.Review
+		review.Agent += agents
+		ph.Review = &review
+	}
 	if ph.Call != nil {
 		call := *ph.Call
 		call.Own, call.Last = list(call.Own), moved(call.Last)

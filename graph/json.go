@@ -44,24 +44,32 @@ type jsonLimits struct {
 }
 
 type jsonPhase struct {
-	ID          string     `json:"id"`
-	Kind        string     `json:"kind"` // agent, command, git_commit, git_status, noop, ask, call
-	What        string     `json:"what"`
-	Agent       string     `json:"agent,omitempty"`
-	Command     string     `json:"command,omitempty"`
-	Call        *jsonCall  `json:"call,omitempty"`
-	Envelope    string     `json:"envelope,omitempty"`
-	Detour      bool       `json:"detour"`
-	Optional    bool       `json:"optional"`
-	Needs       []string   `json:"needs"`
-	When        string     `json:"when,omitempty"`
-	Writes      [][]string `json:"writes"` // each list must allow a path; none: what is not protected
-	Retries     int        `json:"retries"`
-	Repeat      int        `json:"repeat,omitempty"` // of a command: how many times in a row it must pass
-	Gates       []string   `json:"gates"`
-	Routes      []jsonRule `json:"routes"`
-	Visits      int        `json:"visits"` // at most
-	Fingerprint string     `json:"fingerprint"`
+	ID          string      `json:"id"`
+	Kind        string      `json:"kind"` // agent, command, git_commit, git_status, noop, ask, call
+	What        string      `json:"what"`
+	Agent       string      `json:"agent,omitempty"`
+	Command     string      `json:"command,omitempty"`
+	Call        *jsonCall   `json:"call,omitempty"`
+	Envelope    string      `json:"envelope,omitempty"`
+	Detour      bool        `json:"detour"`
+	Optional    bool        `json:"optional"`
+	Needs       []string    `json:"needs"`
+	When        string      `json:"when,omitempty"`
+	Writes      [][]string  `json:"writes"` // each list must allow a path; none: what is not protected
+	Retries     int         `json:"retries"`
+	Repeat      int         `json:"repeat,omitempty"` // of a command: how many times in a row it must pass
+	Review      *jsonReview `json:"review,omitempty"`
+	Gates       []string    `json:"gates"`
+	Routes      []jsonRule  `json:"routes"`
+	Visits      int         `json:"visits"` // at most
+	Fingerprint string      `json:"fingerprint"`
+}
+
+// jsonReview is who judges the work of a phase, and what follows when it does not pass.
+type jsonReview struct {
+	Agent          string `json:"agent"`
+	Retries        int    `json:"retries"`
+	RevertRejected bool   `json:"revert_rejected"`
 }
 
 // jsonCall is what a call runs; the phases of it follow under the names call/phase.
@@ -145,6 +153,9 @@ func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
 	}
 	if ph.Agent >= 0 {
 		out.Agent = g.Agents[ph.Agent].Name
+	}
+	if r := ph.Review; r != nil {
+		out.Review = &jsonReview{Agent: g.Agents[r.Agent].Name, Retries: r.Retries, RevertRejected: r.Revert}
 	}
 	if ph.Envelope != nil {
 		out.Envelope = ph.Envelope.Name

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"foundry/diag"
 	"foundry/schema"
 )
@@ -55,10 +57,13 @@ func (c *compiler) phaseModel(t schema.Text, def *agentDef) string {
 }
 
 // Model is the model that an agent works with in a phase, "" for its own choice. The agent is the phase's, or one of its
-// fallbacks: to one on another harness the name of a model means nothing, the words light and heavy do.
+// fallbacks: to one on another harness the name of a model means nothing, the words light and heavy do. A reviewer
+// works with its own.
 func (g *Graph) Model(phase PhaseID, agent int) string {
 	ph, a := &g.Phases[phase], &g.Agents[agent]
 	switch {
+	case !slices.Contains(g.AndFallbacks(ph.Agent), agent):
+		return a.Model
 	case ph.Model == light && a.Light != "":
 		return a.Light
 	case ph.Model == heavy && a.Heavy != "":

@@ -90,7 +90,7 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	for _, t := range []struct{ to, from *schema.Text }{
 		{&out.Description, &base.Description}, {&out.Hint, &base.Hint}, {&out.When, &base.When}, {&out.Dir, &base.Dir}, {&out.Commits, &base.Commits},
 		{&out.Agent, &base.Agent}, {&out.Envelope, &base.Envelope}, {&out.Model, &base.Model}, {&out.Command, &base.Command},
-		{&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask}, {&out.Call, &base.Call},
+		{&out.Review, &base.Review}, {&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask}, {&out.Call, &base.Call},
 	} {
 		inherit(t.to, *t.from)
 	}
@@ -122,6 +122,12 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	}
 	if !out.Retries.Set {
 		out.Retries = base.Retries
+	}
+	if !out.ReviewRetries.Set {
+		out.ReviewRetries = base.ReviewRetries
+	}
+	if !out.RevertRejected.Set {
+		out.RevertRejected = base.RevertRejected
 	}
 	if !out.Run.Set() {
 		out.Run = base.Run
@@ -164,7 +170,8 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 	}
 	if kindKeys[was] != kindKeys[now] {
 		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
-		base.Reuse = schema.Bool{}
+		base.Reuse, base.RevertRejected = schema.Bool{}, schema.Bool{}
+		base.Review, base.ReviewRetries = schema.Text{}, schema.Int{}
 	}
 	if kindKeys[was] != kindKeys[now] || was == "builtin" || now == "builtin" {
 		base.Message, base.ExitCodes, base.Outputs, base.Repeat, base.Sources = schema.Text{}, schema.ExitCodes{}, nil, schema.Int{}, schema.Texts{}

@@ -130,6 +130,7 @@ func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
 	ph.Reuse = src.Reuse.Value
 	ph.Timeout = src.Timeout.Value
 	c.inputs(ph, src)
+	c.review(ph, src)
 	kind := src.Envelope
 	if a, ok := c.cat.agent(src.Agent.Value); ok {
 		c.used.agent(c.cat, a)
@@ -149,6 +150,37 @@ func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
 	}
 	if ph.Envelope = c.kindNamed(kind.Value); ph.Envelope == nil && src.Envelope.Set { // an agent's own is reported with the agent
 		c.cat.unknownEnvelope(&c.list, kind.Span(), kind.Value)
+	}
+}
+
+// review reads who judges what an agent did.
+func (c *compiler) review(ph *Phase, src *schema.Phase) {
+	if !src.Review.Set {
+		missing := func(key string, at diag.Span) {
+			c.list.Report(diag.MissingKey, at, "%s says what follows from a review, and %q has none", key, ph.Name).
+				Hintf("add review: AGENT, or remove %s", key)
+		}
+		if src.ReviewRetries.Set {
+			missing("review_retries", src.ReviewRetries.Span)
+		}
+		if src.RevertRejected.Set {
+			missing("revert_rejected", src.RevertRejected.Span)
+		}
+		return
+	}
+	a, ok := c.cat.agent(src.Review.Value)
+	if !ok {
+		c.cat.unknownAgent(&c.list, src.Review.Span(), src.Review.Value)
+		return
+	}
+	c.used.agent(c.cat, a)
+	if worker, ok := c.cat.agent(src.Agent.Value); ok && worker == a {
+		c.list.Report(diag.SelfReview, src.Review.Span(), "agent %q would judge its own work, in the session that did it", src.Review.Value).
+			Hintf("name another agent; one that extends it has a session of its own")
+	}
+	ph.Review = &Review{Agent: c.agentIndex(a), Retries: 1, Revert: src.RevertRejected.Value}
+	if src.ReviewRetries.Set {
+		ph.Review.Retries = src.ReviewRetries.Value
 	}
 }
 

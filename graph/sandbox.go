@@ -55,8 +55,12 @@ func (g *Graph) Confinement(agent int) Confinement {
 		if ph.Kind != AgentWork || !g.worksIn(agent, ph) {
 			continue
 		}
-		out.Commits = out.Commits || ph.Commits
 		var globs []string
+		if g.onlyReviews(agent, ph) {
+			globs = append(globs, "**")
+		} else {
+			out.Commits = out.Commits || ph.Commits
+		}
 		for _, r := range ph.Boundary.Protect {
 			if !slices.Contains(globs, r.Glob) {
 				globs = append(globs, r.Glob)
@@ -78,11 +82,16 @@ func (g *Graph) Confinement(agent int) Confinement {
 
 // worksIn says whether the process of an agent may come to work in a phase.
 func (g *Graph) worksIn(agent int, ph *Phase) bool {
-	session := g.Agents[agent].Session
-	if g.Agents[ph.Agent].Session == session {
-		return true
-	}
-	return slices.ContainsFunc(g.Agents[ph.Agent].Fallback, func(f int) bool { return g.Agents[f].Session == session })
+	return g.sameSession(agent, g.WorkersOf(ph.ID))
+}
+
+// onlyReviews says that an agent comes to a phase to judge it, and so may write nothing there.
+func (g *Graph) onlyReviews(agent int, ph *Phase) bool {
+	return !g.sameSession(agent, g.AndFallbacks(ph.Agent))
+}
+
+func (g *Graph) sameSession(agent int, among []int) bool {
+	return slices.ContainsFunc(among, func(a int) bool { return g.Agents[a].Session == g.Agents[agent].Session })
 }
 
 // wholeDir is the directory all of which a pattern covers.

@@ -206,9 +206,24 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 		}
 		fmt.Fprintf(b, "    gates %s\n", strings.Join(names, ", "))
 	}
+	if r := ph.Review; r != nil {
+		fmt.Fprintf(b, "    %s\n", g.reviewText(r))
+	}
 	for _, r := range g.RulesOf(ph.ID) {
 		fmt.Fprintf(b, "    %s\n", g.ruleText(&r))
 	}
+}
+
+// reviewText says who judges a phase, and what follows.
+func (g *Graph) reviewText(r *Review) string {
+	out := "review by agent " + g.Agents[r.Agent].Name
+	if r.Retries > 0 {
+		out += ", " + count(r.Retries, "more attempt") + " a visit"
+	}
+	if r.Revert {
+		out += ", rejected work is undone"
+	}
+	return out
 }
 
 // ruleText is a rule as views show it: its bound said, its text left out.

@@ -22,9 +22,12 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 	}
 	w := &m.edit(p).work
 	w.step, w.purpose, w.problems, w.resent = stepTurn, purpose, problems, false
+	if purpose.Reviews() {
+		w.step = stepReview
+	}
 	w.turn++
 	m.s.turns++
-	m.s.sessions[m.g.Agents[w.agent].Session]++
+	m.s.sessions[m.g.Agents[w.worker()].Session]++
 }
 
 func (m *machine) startAttempt(p graph.PhaseID) {
@@ -54,13 +57,15 @@ func (m *machine) turnEnded(p graph.PhaseID, e Event) {
 		m.finishWork(p)
 		return
 	}
-	switch r.Stop {
-	case StopLimit:
+	switch {
+	case r.Stop == StopLimit:
 		// Nothing was got for it: the turn is sent again once the limit has ended.
 		m.s.status, m.s.resetAt = RunPaused, r.ResetAt
-	case StopEnd, StopTruncated:
+	case w.step == stepReview:
+		m.reviewEnded(p, r)
+	case r.Stop == StopEnd || r.Stop == StopTruncated:
 		m.read(p, r)
-	case StopTimeout:
+	case r.Stop == StopTimeout:
 		m.harnessFailed(p, ReasonTimeout, r.Error)
 	default:
 		m.harnessFailed(p, ReasonHarness, r.Error)
@@ -195,11 +200,8 @@ func (m *machine) judge(p graph.PhaseID) {
 	}
 	bad := slices.ContainsFunc(w.verdicts, gateVerdict.failed)
 	if bad || len(w.violations) > 0 {
-		if w.attempt <= m.g.Phases[p].Retries {
-			w.attempt++
-			w.retold, w.truncated = 0, 0
-			m.startAttempt(p)
-			m.sendTurn(p, ForCheck, nil)
+		if w.attempt-w.review.failed <= m.g.Phases[p].Retries {
+			m.nextAttempt(p, ForCheck)
 			return
 		}
 		reason := ReasonGate
@@ -214,7 +216,20 @@ func (m *machine) judge(p graph.PhaseID) {
 		m.settle(p, m.resultOf(p, Rejected, rejected, ReasonRejected, objections(&result{envelope: w.envelope})))
 		return
 	}
+	if m.g.Phases[p].Review != nil {
+		m.beginReview(p)
+		return
+	}
 	m.settle(p, m.resultOf(p, Success, passed, "", ""))
+}
+
+// nextAttempt asks for the work once more in the same visit.
+func (m *machine) nextAttempt(p graph.PhaseID, purpose Purpose) {
+	w := &m.edit(p).work
+	w.attempt++
+	w.retold, w.truncated = 0, 0
+	m.startAttempt(p)
+	m.sendTurn(p, purpose, nil)
 }
 
 // suspect warns of a phase that may write, called no tool, changed nothing and claims success.

@@ -17,17 +17,18 @@ const (
 	TakeSnapshot                          // -> snapshot.taken
 	SendTurn                              // -> turn.started, turn.ended
 	CheckBoundary                         // -> boundary.checked
+	CheckReview                           // undo what a reviewer changed, and look for what it cites -> review.checked
 	JudgeGates                            // -> one gate.checked per gate, in order, from the first that is not judged yet
 	StartCommand                          // -> command.started, command.ended
 	PutAsk                                // -> ask.answered, now or in another process
-	UndoPhase                             // put the workspace back to the visit's start -> undo.done
+	UndoPhase                             // put the workspace back to the visit's start; what was changed since the visit stays if it is for a review -> undo.done
 	CheckCriterion                        // -> criterion.checked
 	StopWork                              // end what runs for this phase; its result still comes
 	Park                                  // nothing can go on: the run waits or is paused
 	End                                   // the verdict is in; nothing comes after it
 )
 
-var commandNames = [...]string{Record: "record", MakeWorkspace: "workspace", TakeSnapshot: "snapshot", SendTurn: "turn", CheckBoundary: "boundary", JudgeGates: "gates",
+var commandNames = [...]string{Record: "record", MakeWorkspace: "workspace", TakeSnapshot: "snapshot", SendTurn: "turn", CheckBoundary: "boundary", CheckReview: "review", JudgeGates: "gates",
 	StartCommand: "command", PutAsk: "ask", UndoPhase: "undo", CheckCriterion: "criterion", StopWork: "stop", Park: "park", End: "end"}
 
 func (k CommandKind) String() string { return commandNames[k] }
@@ -51,7 +52,7 @@ func (id ID) String() string {
 type Command struct {
 	ID      ID
 	Event   Event     // of Record
-	Purpose Purpose   // of TakeSnapshot and SendTurn
+	Purpose Purpose   // of TakeSnapshot and SendTurn; of UndoPhase when it is for a review
 	Agent   int       // of SendTurn: index into Graph.Agents
 	Session int       // of SendTurn: the turn's number within the agent's session, from 1
 	Before  bool      // of CheckCriterion: before the work
@@ -70,17 +71,23 @@ type Purpose uint8
 
 // The purposes; the zero value is for commands that have none.
 const (
-	ForStart    Purpose = iota + 1 // a snapshot before a phase
-	ForEnd                         // a snapshot after a phase that somebody reads
-	ForJump                        // a snapshot before a jump back
-	ForAsk                         // the tree a person is shown
-	ForVerdict                     // the tree that acceptance judges
-	ForPrompt                      // a turn that opens a visit
-	ForEnvelope                    // a turn that asks for a usable reply
-	ForCheck                       // a turn that asks to mend what boundary or gates found
+	ForStart       Purpose = iota + 1 // a snapshot before a phase
+	ForEnd                            // a snapshot after a phase that somebody reads
+	ForJump                           // a snapshot before a jump back
+	ForAsk                            // the tree a person is shown
+	ForVerdict                        // the tree that acceptance judges
+	ForPrompt                         // a turn that opens a visit
+	ForEnvelope                       // a turn that asks for a usable reply
+	ForCheck                          // a turn that asks to mend what boundary or gates found
+	ForMending                        // a turn that asks to mend what a reviewer found
+	ForReview                         // a turn of a reviewer
+	ForReviewAgain                    // a turn that asks a reviewer for a usable answer
 )
 
 var purposeNames = [...]string{ForStart: "start", ForEnd: "end", ForJump: "jump", ForAsk: "ask", ForVerdict: "verdict", ForPrompt: "prompt",
-	ForEnvelope: "envelope", ForCheck: "check"}
+	ForEnvelope: "envelope", ForCheck: "check", ForMending: "mending", ForReview: "review", ForReviewAgain: "review"}
 
 func (p Purpose) String() string { return purposeNames[p] }
+
+// Reviews says that a turn is a reviewer's.
+func (p Purpose) Reviews() bool { return p == ForReview || p == ForReviewAgain }

@@ -301,6 +301,7 @@ func (mv *move) phase(p, o graph.PhaseID) *phase {
 		ph.work.digests = nil // it is told all of what it says now
 	}
 	ph.work.agent = mv.agent(&ph, o, p)
+	ph.work.review.agent = reviewerAfter(mv.now, p, ph.work.review.fallbacks)
 	if mv.redo.Has(p) {
 		ph.work.step = 0
 	}

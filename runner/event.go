@@ -24,6 +24,7 @@ const (
 	TurnEnded       Kind = "turn.ended"
 	BoundaryChecked Kind = "boundary.checked"
 	GateChecked     Kind = "gate.checked"
+	ReviewChecked   Kind = "review.checked" // what a reviewer changed was undone, and what it cites was looked for
 	CommandStarted  Kind = "command.started"
 	CommandEnded    Kind = "command.ended"
 	CriterionDone   Kind = "criterion.checked"
@@ -48,6 +49,7 @@ const (
 	AttemptStarted   Kind = "attempt.started"
 	EnvelopeAccepted Kind = "envelope.accepted"
 	EnvelopeRejected Kind = "envelope.rejected"
+	ReviewJudged     Kind = "review.judged"
 	RouteTaken       Kind = "route.taken"
 	RoutePending     Kind = "route.pending"
 	RouteSpent       Kind = "route.spent"
@@ -99,8 +101,8 @@ type Event struct {
 	Feedback  string          `json:"feedback,omitempty"` // route.*: what is handed on; phase.started: what this visit was given
 	Tree      string          `json:"tree,omitempty"`     // a git tree
 	Ref       string          `json:"ref,omitempty"`
-	Kept      string          `json:"kept,omitempty"`    // boundary.checked: the ref that still holds what was undone
-	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check
+	Kept      string          `json:"kept,omitempty"`    // boundary.checked, review.checked: the ref that still holds what was undone
+	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`
 	Model     string          `json:"model,omitempty"` // turn.started, turn.ended: the one asked for; "" is the harness's own choice
@@ -111,17 +113,17 @@ type Event struct {
 	Result    *CommandResult  `json:"result,omitempty"`     // command.ended, criterion.checked
 	Envelope  json.RawMessage `json:"envelope,omitempty"`   // envelope.accepted, with defaults filled in
 	Problems  []string        `json:"problems,omitempty"`   // envelope.rejected
-	Changed   []string        `json:"changed,omitempty"`    // boundary.checked: every path that the visit changed and that stays, sorted
+	Changed   []string        `json:"changed,omitempty"`    // boundary.checked: every path that the visit changed and that stays, sorted; undo.done: what stays, since it was changed later
 	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
-	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, snapshot.taken
+	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, review.checked, snapshot.taken
 	Edited    []string        `json:"edited,omitempty"`     // run.resumed: how the pipeline of File, which holds from here on, differs from the one before
 	To        int             `json:"to,omitempty"`         // run.rewound: the number of the fact after which the visit began
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
 	Gate      string          `json:"gate,omitempty"`       // gate.checked
-	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused
-	Checks    []gates.Check   `json:"checks,omitempty"`
-	Answer    string          `json:"answer,omitempty"` // ask.answered, permission.answered: approve, reject
+	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; review.judged: pass, fail, unreachable, unverified; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused
+	Checks    []gates.Check   `json:"checks,omitempty"`     // gate.checked; review.checked, review.judged: what the reviewer cites
+	Answer    string          `json:"answer,omitempty"`     // ask.answered, permission.answered: approve, reject
 	Who       string          `json:"who,omitempty"`
 	Limit     string          `json:"limit,omitempty"`   // budget.reached, grant.given: time, turns, tokens, cost, phases
 	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
@@ -130,6 +132,9 @@ type Event struct {
 	Tool      *Tool           `json:"tool,omitempty"`    // activity, permission.asked: what the agent used, or wants to
 	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent
 }
+
+// OfReview says that the event is about a turn of a reviewer, and not of the phase's own agent.
+func (e *Event) OfReview() bool { return e.Purpose == ForReview.String() }
 
 // Tool is one use of a tool by an agent.
 type Tool struct {

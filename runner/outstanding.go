@@ -28,7 +28,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 		{
 			wk := &s.phases[p].work
 			switch wk.step {
-			case stepTurn, stepCommand, stepBefore, stepAfter:
+			case stepTurn, stepReview, stepCommand, stepBefore, stepAfter:
 				if s.cutOff(g, p) {
 					add(StopWork, p, 0)
 				}
@@ -36,21 +36,27 @@ func Outstanding(g *graph.Graph, s State) []Command {
 			switch wk.step {
 			case stepStart:
 				add(TakeSnapshot, p, int(ForStart)).Purpose = ForStart
-			case stepTurn:
+			case stepTurn, stepReview:
 				c := add(SendTurn, p, 0)
-				c.Purpose, c.Agent, c.Session = wk.purpose, wk.agent, s.sessions[g.Agents[wk.agent].Session]
+				c.Purpose, c.Agent, c.Session = wk.purpose, wk.worker(), s.sessions[g.Agents[wk.worker()].Session]
 			case stepCommand:
 				add(StartCommand, p, wk.rounds)
 			case stepBoundary:
 				add(CheckBoundary, p, 0)
 			case stepGates:
 				add(JudgeGates, p, 0)
+			case stepVerdict:
+				add(CheckReview, p, 0)
 			case stepEnd:
 				add(TakeSnapshot, p, int(ForEnd)).Purpose = ForEnd
 			case stepAsk:
 				add(TakeSnapshot, p, int(ForAsk)).Purpose = ForAsk
 			case stepUndo:
-				add(UndoPhase, p, 0)
+				if wk.after == undoneReview {
+					add(UndoPhase, p, 1).Purpose = ForReview
+				} else {
+					add(UndoPhase, p, 0)
+				}
 			case stepBefore:
 				add(CheckCriterion, p, s.phases[p].call.criterion).Before = true
 			case stepAfter:

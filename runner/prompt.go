@@ -17,6 +17,8 @@ type World struct {
 	Context      string   // a card about the repository
 	HandoffDir   string   // absolute
 	HandoffFiles []string // relative to HandoffDir
+	Diff         string   // for a review: what the visit changed
+	Calls        []string // for a review: what the agent was seen to do in the visit, in order
 }
 
 func (w World) into(v dsl.Values) dsl.Values {
@@ -36,6 +38,9 @@ type Message struct {
 // Prompt renders the turn that a SendTurn command asks for. A session that remembers is sent what changed
 // since this phase's last prompt; one that does not gets the whole prompt every time.
 func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Message, error) {
+	if c.Purpose.Reviews() {
+		return reviewPrompt(g, s, c, w, remembers)
+	}
 	p := c.ID.Phase
 	wk := &s.phases[p].work
 	values := w.into(valuesOf(g, s, p, nil))
@@ -73,6 +78,8 @@ func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Messag
 	case ForCheck:
 		parts = append(parts, checkCorrections(wk)...)
 		parts = append(parts, reportSection(g, p))
+	case ForMending:
+		parts = append(parts, reviewCorrection(wk), reportSection(g, p))
 	default:
 		parts = append(parts, reportSection(g, p))
 	}
@@ -419,6 +426,11 @@ func checkTexts(g *graph.Graph, s State, p graph.PhaseID) error {
 	case graph.AgentWork:
 		if _, _, err := AgentEnvironment(g, s, p, g.Phases[p].Agent, World{}); err != nil {
 			return err
+		}
+		if r := g.Phases[p].Review; r != nil {
+			if _, _, err := AgentEnvironment(g, s, p, r.Agent, World{}); err != nil {
+				return err
+			}
 		}
 		_, err := wholePrompt(g, s, p, World{}.into(valuesOf(g, s, p, nil)), nil)
 		return err

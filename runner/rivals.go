@@ -1,6 +1,10 @@
 package runner
 
-import "foundry/graph"
+import (
+	"slices"
+
+	"foundry/graph"
+)
 
 // This file says which phases may not overlap although nothing orders them. In one workspace there is one writer, or
 // many readers. What is compared with the tree from before it cannot share it with commands that may write without
@@ -69,8 +73,9 @@ func (p *plan) findRivals(g *graph.Graph) {
 	sessions := map[int][]graph.PhaseID{}
 	for i := range g.Phases {
 		if g.Phases[i].Kind == graph.AgentWork {
-			s := g.Agents[g.Phases[i].Agent].Session
-			sessions[s] = append(sessions[s], graph.PhaseID(i))
+			for _, s := range sessionsOf(g, graph.PhaseID(i)) {
+				sessions[s] = append(sessions[s], graph.PhaseID(i))
+			}
 		}
 	}
 	for i := range g.Phases {
@@ -90,10 +95,22 @@ func (p *plan) findRivals(g *graph.Graph) {
 		if g.Phases[i].Kind != graph.AgentWork {
 			continue
 		}
-		for _, b := range sessions[g.Agents[g.Phases[i].Agent].Session] {
-			if !uses[a].clash(uses[b]) {
-				add(b)
+		for _, s := range sessionsOf(g, a) {
+			for _, b := range sessions[s] {
+				if !uses[a].clash(uses[b]) && !slices.Contains(p.rivals[a], b) {
+					add(b)
+				}
 			}
 		}
 	}
+}
+
+// sessionsOf are the sessions that an agent phase works in: its agent's and its reviewer's.
+func sessionsOf(g *graph.Graph, p graph.PhaseID) []int {
+	ph := &g.Phases[p]
+	out := []int{g.Agents[ph.Agent].Session}
+	if ph.Review != nil && g.Agents[ph.Review.Agent].Session != out[0] {
+		out = append(out, g.Agents[ph.Review.Agent].Session)
+	}
+	return out
 }

@@ -159,9 +159,11 @@ const (
 	stepCommand                  // a command runs
 	stepBoundary                 // what changed is being looked at
 	stepGates
-	stepEnd  // the snapshot after it
-	stepAsk  // the snapshot that a person is shown, then the person
-	stepUndo // its changes are being put back
+	stepReview  // a reviewer works
+	stepVerdict // what it changed and what it cites is being looked at
+	stepEnd     // the snapshot after it
+	stepAsk     // the snapshot that a person is shown, then the person
+	stepUndo    // its changes are being put back
 
 	stepBefore // of a call: a criterion is checked before the work
 	stepInner  // of a call: its phases are at work
@@ -199,13 +201,15 @@ type work struct {
 	cut        bool          // a jump with fail_fast takes its place
 	resent     bool          // the turn was cut off with its process, and is sent again
 	digests    []InputDigest // of the inputs as this phase last sent them in its session
+	review     reviewing
 }
 
 type afterUndo uint8
 
 const (
-	undoneSkip afterUndo = iota + 1 // an optional failure becomes a skip
-	undoneStop                      // stopped work is put back
+	undoneSkip   afterUndo = iota + 1 // an optional failure becomes a skip
+	undoneStop                        // stopped work is put back
+	undoneReview                      // work whose review failed is put back
 )
 
 type gateVerdict struct {

@@ -43,7 +43,7 @@ var moves = [...][]Status{
 	Skipped:    {Queued, Fail},
 	NotRun:     {Queued},
 	Stopped:    {Queued},
-	Unverified: {Queued},
+	Unverified: {Queued, Fail},
 	Blocked:    {Queued, NotRun},
 }
 
@@ -87,6 +87,7 @@ const (
 	ReasonReported   = "reported"
 	ReasonHarness    = "harness"
 	ReasonRejected   = "rejected"
+	ReasonReview     = "review"
 	ReasonExpression = "expression"
 )
 

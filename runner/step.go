@@ -65,7 +65,7 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 func (k Kind) fact() bool {
 	switch k {
 	case RunStarted, RunResumed, WorkspaceReady, RunInterrupted, RunKilled, GrantGiven, SnapshotTaken, TurnStarted, TurnEnded, BoundaryChecked,
-		GateChecked, CommandEnded, CriterionDone, AskAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
+		GateChecked, ReviewChecked, CommandEnded, CriterionDone, AskAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
 		return true
 	}
 	return false
@@ -78,7 +78,7 @@ func (e Event) Fact() bool { return e.Kind.fact() }
 func (e Event) Decision() bool {
 	switch e.Kind {
 	case PhaseQueued, PhaseStarted, PhaseEnded, PhaseSkipped, PhaseNotRun, PhaseStopped, PhaseBlocked, PhaseInvalidated, AttemptStarted,
-		EnvelopeAccepted, EnvelopeRejected, RouteTaken, RoutePending, RouteSpent, AskRaised, AskWithdrawn, RunEnded:
+		EnvelopeAccepted, EnvelopeRejected, ReviewJudged, RouteTaken, RoutePending, RouteSpent, AskRaised, AskWithdrawn, RunEnded:
 		return true
 	}
 	return false
@@ -285,12 +285,12 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 			m.snapshot(p, e)
 		}
 	case TurnStarted:
-		if m.expects(p, e, stepTurn) {
+		if m.expects(p, e, stepTurn, stepReview) {
 			m.edit(p).work.digests = mergeDigests(m.s.phases[p].work.digests, e.Inputs)
 		}
 		return
 	case TurnEnded:
-		if m.expects(p, e, stepTurn) && m.s.phases[p].work.turn == e.Turn {
+		if m.expects(p, e, stepTurn, stepReview) && m.s.phases[p].work.turn == e.Turn {
 			m.turnEnded(p, e)
 		}
 	case BoundaryChecked:
@@ -300,6 +300,10 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 	case GateChecked:
 		if m.expects(p, e, stepGates) {
 			m.gateChecked(p, e)
+		}
+	case ReviewChecked:
+		if m.expects(p, e, stepVerdict) {
+			m.reviewChecked(p, e)
 		}
 	case CommandEnded:
 		if m.expects(p, e, stepCommand) {

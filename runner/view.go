@@ -42,7 +42,7 @@ type PhaseView struct {
 // Phase says where a phase stands.
 func (s State) Phase(p graph.PhaseID) PhaseView {
 	ph := s.phases[p]
-	v := PhaseView{Status: ph.status, Visits: ph.visits, Attempt: ph.work.attempt, Given: ph.work.given, Tree: ph.work.startTree, Agent: ph.work.agent}
+	v := PhaseView{Status: ph.status, Visits: ph.visits, Attempt: ph.work.attempt, Given: ph.work.given, Tree: ph.work.startTree, Agent: ph.work.worker()}
 	if ph.result != nil {
 		v.Reason, v.Text = ph.result.reason, ph.result.text
 	}

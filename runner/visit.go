@@ -45,7 +45,7 @@ func (m *machine) begin(p graph.PhaseID) {
 	ph := m.move(p, Running)
 	ph.visits++
 	digests := ph.work.digests
-	ph.work = work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests}
+	ph.work = work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests, review: newReviewing(m.g, p)}
 	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
 	e := m.at(p, PhaseStarted)
 	e.Feedback = given
@@ -256,6 +256,10 @@ func (m *machine) undone(p graph.PhaseID, e Event) {
 	w := &m.edit(p).work
 	if e.Tree != "" {
 		m.s.tree = e.Tree
+	}
+	if w.after == undoneReview && !m.cutOff(p) {
+		m.reverted(p, e)
+		return
 	}
 	m.afterUndo(p, w.after)
 }

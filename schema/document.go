@@ -365,6 +365,10 @@ type Phase struct {
 	Retries  Int
 	Reuse    Bool
 
+	Review         Text // an agent
+	ReviewRetries  Int
+	RevertRejected Bool
+
 	Run       Script
 	Command   Text
 	Builtin   Text

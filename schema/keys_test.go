@@ -39,10 +39,11 @@ var allKeys = map[string]string{
 	"test":   "name pipeline request params given criteria expect j",
 	"entry":  "reply stop files changed gates usage review exit output timeout reject repeat",
 	"usage":  "tokens cost calls",
+	"review": "verdict reason evidence",
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "after parallel session review review_retries revert_rejected each review"
+const notBuiltKeys = "after parallel session each"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -84,7 +85,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}", "sandbox": "agents: {a: {sandbox: {%}}}",
 		"script": "agents: {a: {script: [{%}]}}", "pipeline": "pipelines: {p: {%}}", "param": "pipelines: {p: {params: {a: {%}}}}", "limits": "pipelines: {p: {limits: {%}}}",
 		"criterion": "pipelines: {p: {criteria: [{%}]}}", "phase": "pipelines: {p: {phases: [{%}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
-		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]",
+		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]", "review": "tests: [{given: {a: [{review: {%}}]}}]",
 	}
 	for _, k := range Keys() {
 		text := strings.Replace(wrap[k.Where], "%", k.Name+": !x y", 1) + "\n"

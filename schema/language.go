@@ -44,6 +44,7 @@ type language struct {
 	test      *section[Test]
 	entry     *section[Entry]
 	usage     *section[Usage]
+	review    *section[Review]
 	expect    *section[Expect]
 }
 

@@ -36,9 +36,9 @@ func (l *language) phases() {
 		text("model", "the model, instead of the agent's own; light and heavy are those of models", func(p *Phase) *Text { return &p.Model }).only("agent"),
 		integer("retries", "further attempts in one visit", func(p *Phase) *Int { return &p.Retries }).def("0").to(1000).only("agent"),
 		unbuilt[Phase]("session", ShapeText, "whether a visit goes on in the session of the last one").only("agent"),
-		unbuilt[Phase]("review", ShapeText, "the agent that judges what was done").only("agent"),
-		unbuilt[Phase]("review_retries", ShapeInt, "further attempts after a review").only("agent"),
-		unbuilt[Phase]("revert_rejected", ShapeBool, "whether rejected work is undone").only("agent"),
+		text("review", "the agent that judges what was done, once boundary and gates have passed", func(p *Phase) *Text { return &p.Review }).only("agent"),
+		integer("review_retries", "further attempts after reviews that failed, in one visit", func(p *Phase) *Int { return &p.ReviewRetries }).def("1").to(1000).only("agent"),
+		boolean("revert_rejected", "whether work whose review failed for good is undone", func(p *Phase) *Bool { return &p.RevertRejected }).def("false").only("agent"),
 		boolean("reuse", "whether the result of an earlier run is taken over when definition, prompt and files are the same", func(p *Phase) *Bool { return &p.Reuse }).def("false").only("agent"),
 
 		script("run", "the command: a text for a shell, or a list as argv", func(p *Phase) *Script { return &p.Run }).only("code"),

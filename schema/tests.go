@@ -4,6 +4,8 @@ package schema
 // gates and params stay unresolved; whether an entry fits the kind of its phase is not known here either.
 
 import (
+	"encoding/json"
+
 	"slices"
 
 	"gopkg.in/yaml.v3"
@@ -46,6 +48,7 @@ type Entry struct {
 	Changed  Texts
 	Gates    Pairs // pass, fail or empty, by gate
 	Usage    Usage
+	Review   Review
 
 	Exit    Int
 	Output  Text
@@ -64,6 +67,27 @@ type Usage struct {
 	Tokens Int
 	Cost   Number
 	Calls  Int
+}
+
+// Review is what the reviewer of a phase answers after the turn of an entry.
+type Review struct {
+	Verdict  Text // pass, fail, unreachable, unverified
+	Reason   Text
+	Evidence Texts
+	Span     diag.Span
+	Set      bool
+}
+
+// Text is the answer as a reviewer would send it; one that is unverified holds no verdict.
+func (r *Review) Text() string {
+	if r.Verdict.Value == "unverified" {
+		return r.Reason.Value
+	}
+	text, err := json.Marshal(map[string]any{"verdict": r.Verdict.Value, "reason": r.Reason.Value, "evidence": append([]string{}, r.Evidence.Values()...)})
+	if err != nil {
+		panic("BUG: the answer of a reviewer is no JSON: " + err.Error())
+	}
+	return string(text)
 }
 
 // Expect is what must come of a test. What is not set is not checked.
@@ -118,7 +142,10 @@ func (l *language) tests() {
 		texts("changed", "the paths that changed, []: none; nobody knows if absent", func(e *Entry) *Texts { return &e.Changed }),
 		row("gates", ShapePairs, "how gates ended, by name; the others look for themselves, or pass", readVerdicts).enum("pass", "fail", "empty"),
 		nested("usage", "usage", "what the turn used up", func(d *decoder, v value, e *Entry) { mapping(d, l.usage, v, &e.Usage) }).only("agent"),
-		unbuilt[Entry]("review", ShapeSection, "what the reviewer of the phase answers").only("agent"),
+		nested("review", "review", "what the reviewer of the phase answers", func(d *decoder, v value, e *Entry) {
+			e.Review.Set, e.Review.Span = true, d.opening(v.node)
+			mapping(d, l.review, v, &e.Review)
+		}).only("agent"),
 		integer("exit", "the exit code of the command", func(e *Entry) *Int { return &e.Exit }).def("0").to(255).only("code"),
 		text("output", "what the command printed", func(e *Entry) *Text { return &e.Output }).only("code"),
 		boolean("timeout", "whether the command was ended for taking too long", func(e *Entry) *Bool { return &e.Timeout }).def("false").only("code"),
@@ -133,6 +160,11 @@ func (l *language) tests() {
 		integer("tokens", "tokens of input and output", func(u *Usage) *Int { return &u.Tokens }),
 		decimal("cost", "what it cost, in US dollars", func(u *Usage) *Number { return &u.Cost }),
 		integer("calls", "calls of tools", func(u *Usage) *Int { return &u.Calls }),
+	)
+	l.review = newSection("review", "the answer of a reviewer",
+		text("verdict", "what it comes to; unverified: it gives no answer that can be used", func(r *Review) *Text { return &r.Verdict }).enum("pass", "fail", "unreachable", "unverified").must(),
+		text("reason", "why", func(r *Review) *Text { return &r.Reason }),
+		texts("evidence", "the paths and calls that it cites; if absent, something that exists", func(r *Review) *Texts { return &r.Evidence }),
 	)
 	l.expect = newSection("expect", "an expectation",
 		text("status", "how the run ends", func(e *Expect) *Text { return &e.Status }).enum("accepted", "rejected", "failed", "waiting", "paused"),

@@ -18,11 +18,19 @@ type coverage struct {
 	taken   []bool // by rule
 	passed  []bool // by rule: its trigger fired, and it was not taken
 	values  map[valueItem]bool
+
+	verdicts map[judgement]bool
+}
+
+// judgement is what a review of a phase came to.
+type judgement struct {
+	phase   graph.PhaseID
+	verdict string
 }
 
 func newCoverage(g *graph.Graph) *coverage {
 	return &coverage{visited: make([]bool, len(g.Phases)), skipped: make([]bool, len(g.Phases)),
-		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}}
+		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}, verdicts: map[judgement]bool{}}
 }
 
 // Called is what a run did in the pipelines that its own one calls, each as a run of its own, by pipeline. It serves
@@ -69,6 +77,8 @@ func (c *coverage) add(g *graph.Graph, events []runner.Event, values []valueItem
 		case runner.PhaseStarted:
 			c.settle(g, id, at, -1)
 			c.visited[id] = true
+		case runner.ReviewJudged:
+			c.verdicts[judgement{id, e.Outcome}] = true
 		case runner.EnvelopeAccepted:
 			c.report(id, e.Envelope, values)
 		case runner.PhaseEnded:

@@ -221,6 +221,11 @@ func (x *explorer) ways() {
 				add(r.Span, passed, "rule %q of %s, used up", r.Text, ph.Name)
 			}
 		}
+		for _, verdict := range verdicts {
+			if ph.Review != nil {
+				add(ph.Span, func(c *coverage) bool { return c.verdicts[judgement{i, verdict}] }, "review of %s: %s", ph.Name, verdict)
+			}
+		}
 		for _, v := range x.space.values {
 			if v.phase == ph.ID {
 				add(ph.Span, func(c *coverage) bool { return c.values[v] }, "%s of %s is %s", v.field, ph.Name, v.value)

@@ -38,7 +38,7 @@ func kindOf(ph *graph.Phase) entryKind {
 func (k entryKind) what() string {
 	switch k {
 	case agentEntry:
-		return "an agent's turn has reply or stop, and files, changed, gates, usage, repeat"
+		return "an agent's turn has reply or stop, and files, changed, gates, usage, review, repeat"
 	case askEntry:
 		return "an answer is approve, reject, or {reject: a note}"
 	case criterionEntry:
@@ -49,7 +49,7 @@ func (k entryKind) what() string {
 
 // belongs says which kinds of entries may have a key; any of them may be repeated.
 var belongs = map[string][]entryKind{
-	"reply": {agentEntry}, "stop": {agentEntry}, "files": {agentEntry}, "usage": {agentEntry}, "changed": {agentEntry, codeEntry}, "gates": {agentEntry, codeEntry},
+	"reply": {agentEntry}, "stop": {agentEntry}, "files": {agentEntry}, "usage": {agentEntry}, "review": {agentEntry}, "changed": {agentEntry, codeEntry}, "gates": {agentEntry, codeEntry},
 	"exit": {codeEntry, criterionEntry}, "output": {codeEntry, criterionEntry}, "timeout": {codeEntry, criterionEntry},
 	"approve": {askEntry}, "reject": {askEntry},
 }
@@ -86,6 +86,9 @@ func (p *preparing) fits(e *schema.Entry, kind entryKind, ph *graph.Phase) {
 	}
 	if ph != nil {
 		p.gates(e, ph)
+		if e.Review.Set && !strange && ph.Review == nil {
+			p.list.Report(diag.WrongType, e.Review.Span, "phase %q has no review", ph.Name).Hintf("remove it, or give the phase review: AGENT")
+		}
 	}
 }
 

@@ -319,7 +319,12 @@ func told(e *runner.Event) (step, bool) {
 		return step{fmt.Sprintf("%s: the rule %q is used up, %d of %d", e.Phase, e.Rule, e.Used, e.Of), e.Seen}, true
 	case runner.RunEnded:
 		return step{"the run ended " + reasoned(e), e.Seen}, true
+	case runner.ReviewJudged:
+		return step{Text: fmt.Sprintf("%s: the review of attempt %d came to %s", e.Phase, e.Attempt, e.Outcome) + colon(e.Text)}, true
 	case runner.EnvelopeRejected:
+		if e.OfReview() {
+			return step{Text: fmt.Sprintf("%s: the reviewer's answer cannot be used: %s", e.Phase, strings.Join(e.Problems, "; "))}, true
+		}
 		return step{Text: fmt.Sprintf("%s: the report cannot be used: %s", e.Phase, strings.Join(e.Problems, "; "))}, true
 	case runner.GateChecked:
 		text := fmt.Sprintf("%s: gate %s failed", e.Phase, e.Gate)
@@ -331,6 +336,13 @@ func told(e *runner.Event) (step, bool) {
 		return step{Text: text}, e.Outcome == gates.Failed.String()
 	}
 	return step{}, false
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
 }
 
 // reasoned is a status with its reason and the detail.

@@ -145,9 +145,14 @@ func (s *space) agentOptions(ph *graph.Phase, reads []reading, timed bool) []opt
 		if err != nil {
 			panic("BUG: a made-up report is no JSON: " + err.Error())
 		}
-		return option{name, Given{Reply: string(text), Gates: gates}}
+		given := Given{Reply: string(text), Gates: gates}
+		if ph.Review != nil {
+			given.Review = &Review{Verdict: verdicts[0]}
+		}
+		return option{name, given}
 	}
 	out := []option{as("success", func(envelope.Object) {})}
+	out = append(out, reviewOptions(ph, out[0].given)...)
 	if ph.Envelope.Approves() {
 		out = append(out, as("approved: false", func(o envelope.Object) { o["approved"], o["blocking"] = false, []any{"something is wrong"} }))
 	}

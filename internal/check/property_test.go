@@ -24,7 +24,7 @@ var _ = seed.FromEnvironment()
 // does not is thrown away.
 func randomPipelines(t *rapid.T) string {
 	var b strings.Builder
-	b.WriteString("version: 1\nproject: {harness: script}\nagents:\n  coder: {extends: builtin/builder, script: [{reply: x}]}\n  critic: {extends: builtin/reviewer, script: [{reply: x}]}\npipelines:\n")
+	b.WriteString("version: 1\nproject: {harness: script}\nagents:\n  coder: {extends: builtin/builder, script: [{reply: x}]}\n  critic: {extends: builtin/reviewer, script: [{reply: x}]}\n  judge: {extends: critic, fallback: [critic]}\npipelines:\n")
 	kinds := []string{"run", "run", "agent", "critic", "ask"}
 	most := 9
 	if rapid.Bool().Draw(t, "calls") {
@@ -69,6 +69,10 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 			b.WriteString("        ask: well?\n")
 		default:
 			fmt.Fprintf(b, "        call: %s\n", strings.TrimPrefix(kind, "call "))
+		}
+		if (kind == "agent" || kind == "critic") && rapid.IntRange(0, 2).Draw(t, "review") == 0 {
+			fmt.Fprintf(b, "        review: judge\n        review_retries: %d\n        revert_rejected: %v\n",
+				rapid.IntRange(0, 2).Draw(t, "review retries"), rapid.Bool().Draw(t, "revert"))
 		}
 		if detour[i] {
 			b.WriteString("        detour: true\n")
@@ -196,6 +200,8 @@ type player struct {
 	log  []runner.Event
 	open []runner.Command
 	at   *rounds
+
+	instead func(c runner.Command, e *runner.Event) // changes an answer; may be nil
 }
 
 func play(t tester, g *graph.Graph, f *fate, jobs int, pick func(n int) int) (runner.State, []runner.Event) {
@@ -302,6 +308,12 @@ func (p *player) answer(c runner.Command) runner.Event {
 			text = `{"status": "fail", "approved": true}`
 		}
 		e.Reply = &runner.Reply{Stop: runner.StopEnd, Text: text}
+		if c.Purpose.Reviews() {
+			e.Reply = answerOf(roll)
+		}
+	case runner.CheckReview:
+		e.Kind = runner.ReviewChecked
+		e.Checks = runner.CheckCited(runner.Cited(p.s, c.ID.Phase), nil, func(path string) bool { return path == "a.go" })
 	case runner.CheckBoundary:
 		e.Kind, e.Tree = runner.BoundaryChecked, runner.UnknownTree
 	case runner.StartCommand:
@@ -314,10 +326,30 @@ func (p *player) answer(c runner.Command) runner.Event {
 		e.Result = &runner.CommandResult{Before: c.Before}
 	case runner.PutAsk:
 		e.Kind, e.Answer = runner.AskAnswered, []string{"approve", "reject"}[roll%2]
+	case runner.JudgeGates:
+		e.Kind = runner.GateChecked
 	default:
 		p.t.Fatalf("unexpected %s", c.ID)
 	}
+	if p.instead != nil {
+		p.instead(c, &e)
+	}
 	return e
+}
+
+// answerOf is what a reviewer comes up with.
+func answerOf(roll int) *runner.Reply {
+	switch roll % 6 {
+	case 0:
+		return &runner.Reply{Stop: runner.StopEnd, Text: `{"verdict": "fail", "reason": "no test", "evidence": []}`}
+	case 1:
+		return &runner.Reply{Stop: runner.StopEnd, Text: `{"verdict": "pass", "reason": "", "evidence": ["b.go"]}`}
+	case 2:
+		return &runner.Reply{Stop: runner.StopError, Error: "it crashed"}
+	case 3:
+		return &runner.Reply{Stop: runner.StopEnd, Text: `{"verdict": "unreachable", "reason": "no way to tell", "evidence": []}`}
+	}
+	return &runner.Reply{Stop: runner.StopEnd, Text: `{"verdict": "pass", "reason": "", "evidence": ["a.go:12"]}`}
 }
 
 // stillWanted says whether a command is still to be carried out.

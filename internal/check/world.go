@@ -34,6 +34,7 @@ type Given struct {
 	Calls     int
 	HasCalls  bool
 	Outputs   map[string]string // of a command, instead of reading Output
+	Review    *Review           // what the reviewer answers after the turn
 	Repeat    bool              // serves all that follows
 	At        diag.Span         // where it was given
 }
@@ -112,6 +113,9 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 	case runner.TakeSnapshot:
 		e.Kind, e.Tree, e.Purpose = runner.SnapshotTaken, w.tree.name(), c.Purpose.String()
 	case runner.SendTurn:
+		if c.Purpose.Reviews() {
+			return w.reviewTurn(c, e)
+		}
 		given, err := w.next(g, c, w.Phases, e.Phase, "turn")
 		if err != nil {
 			return nil, err
@@ -121,6 +125,8 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 	case runner.CheckBoundary:
 		v := w.visit(c)
 		e.Kind, e.Tree, e.Changed, e.Unknown = runner.BoundaryChecked, w.tree.name(), v.paths(), !v.newest.Looked
+	case runner.CheckReview:
+		return w.reviewed(s, c, e), nil
 	case runner.JudgeGates:
 		return w.gates(g, s, c, e)
 	case runner.StartCommand:
@@ -135,6 +141,9 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 			e.Answer = "approve"
 		}
 	case runner.UndoPhase:
+		if c.Purpose == runner.ForReview {
+			e.Purpose = c.Purpose.String()
+		}
 		w.tree = w.visit(c).start
 		e.Kind, e.Tree = runner.UndoDone, w.tree.name()
 	case runner.CheckCriterion:

@@ -24,10 +24,8 @@ func cardReaders(g *graph.Graph) (phases graph.Set, criteria bool) {
 		ph := &g.Phases[i]
 		texts := append(values(ph.Env), ph.Prompt, ph.Question, ph.Message)
 		texts = append(texts, ph.Script.Argv...)
-		if ph.Kind == graph.AgentWork {
-			for _, a := range append([]int{ph.Agent}, g.Agents[ph.Agent].Fallback...) {
-				texts = append(append(texts, g.Agents[a].System), values(g.Agents[a].Env)...)
-			}
+		for _, a := range g.WorkersOf(ph.ID) {
+			texts = append(append(texts, g.Agents[a].System), values(g.Agents[a].Env)...)
 		}
 		for _, gate := range ph.Gates {
 			if gate.Command != nil {

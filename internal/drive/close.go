@@ -61,6 +61,9 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 		e := d.named(c, runner.TurnEnded)
 		e.Turn, e.Reply = c.ID.Turn, &runner.Reply{Stop: runner.StopCancelled, Error: gone}
 		e.Agent, e.Harness, e.Model = d.Graph.Agents[c.Agent].Name, d.Graph.Agents[c.Agent].Harness, d.Graph.Model(c.ID.Phase, c.Agent)
+		if c.Purpose.Reviews() {
+			e.Purpose = c.Purpose.String()
+		}
 		d.take(work, e)
 	case runner.StartCommand:
 		e := d.named(c, runner.CommandEnded)
@@ -84,7 +87,7 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 			e.Gate, e.Outcome = g.Spec.Name, "failed"
 			d.take(work, e)
 		}
-	case runner.TakeSnapshot, runner.CheckBoundary, runner.UndoPhase:
+	case runner.TakeSnapshot, runner.CheckBoundary, runner.CheckReview, runner.UndoPhase:
 		d.start(work, c)
 	}
 }

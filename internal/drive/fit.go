@@ -53,15 +53,12 @@ func agentProblems(g *graph.Graph, root, file string) Problems {
 	return out
 }
 
-// usedAgents are the agents that a phase of the graph names, and those that they fall back on.
+// usedAgents are the agents that work in a phase of the graph or judge it, and those that they fall back on.
 func usedAgents(g *graph.Graph) []int {
 	used := map[int]bool{}
 	for i := range g.Phases {
-		if g.Phases[i].Kind == graph.AgentWork {
-			used[g.Phases[i].Agent] = true
-			for _, f := range g.Agents[g.Phases[i].Agent].Fallback {
-				used[f] = true
-			}
+		for _, a := range g.WorkersOf(graph.PhaseID(i)) {
+			used[a] = true
 		}
 	}
 	var out []int

@@ -83,7 +83,7 @@ func (d *driver) uncheck(ctx context.Context) error {
 		}
 	}
 	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
-		if c.ID.Kind != runner.CheckBoundary && c.ID.Kind != runner.TakeSnapshot {
+		if c.ID.Kind != runner.CheckBoundary && c.ID.Kind != runner.CheckReview && c.ID.Kind != runner.TakeSnapshot {
 			continue
 		}
 		before, ok, err := d.Tree.CutOff(ctx, c.ID.String())
@@ -116,7 +116,7 @@ func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart b
 		if restart && ref != "" {
 			break
 		}
-		if e.Phase == name && e.Visit == c.ID.Visit && e.Ref != "" && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked) {
+		if e.Phase == name && e.Visit == c.ID.Visit && e.Ref != "" && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked || e.Kind == runner.ReviewChecked) {
 			ref = e.Ref
 		}
 	}

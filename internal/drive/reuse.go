@@ -101,7 +101,7 @@ func (d *driver) keepWork(e runner.Event) {
 	for _, x := range d.Record.Events() {
 		switch {
 		case x.Phase != e.Phase || x.Visit != e.Visit:
-		case x.Kind == runner.TurnEnded && x.Reply != nil:
+		case x.Kind == runner.TurnEnded && x.Reply != nil && !x.OfReview():
 			done.Reply = x.Reply.Text
 		case x.Kind == runner.BoundaryChecked:
 			done.Ref, done.Tree = x.Ref, x.Tree

@@ -95,7 +95,7 @@ func Before(g *graph.Graph, events []runner.Event, phase string, start int) (ref
 		}
 		key := fileName(e.Phase, e.Visit, "")
 		switch e.Kind {
-		case runner.SnapshotTaken, runner.BoundaryChecked, runner.RunRewound:
+		case runner.SnapshotTaken, runner.BoundaryChecked, runner.ReviewChecked, runner.RunRewound:
 			if e.Ref == "" {
 				continue
 			}

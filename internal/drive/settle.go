@@ -265,7 +265,7 @@ func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 		ph := &g.Phases[id]
 		wrote := !ph.Declared && (ph.Kind == graph.AgentWork || ph.Kind == graph.Code)
 		switch {
-		case e.Kind == runner.PhaseEnded && judges(g, ph), e.Kind == runner.GateChecked && judgesTree(ph, e):
+		case e.Kind == runner.PhaseEnded && judges(g, ph), e.Kind == runner.ReviewJudged && e.Outcome != runner.Unverified.String(), e.Kind == runner.GateChecked && judgesTree(ph, e):
 			later = nil
 		case e.Kind == runner.BoundaryChecked && wrote && slices.ContainsFunc(e.Changed, isWork),
 			e.Kind == runner.Warned && e.Reason == undeclaredWrite && !judges(g, ph):

@@ -21,6 +21,14 @@ const maxReply = 4 << 20
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph, agent := &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	world := d.world(ctx, s, c.ID.Phase)
+	if c.Purpose.Reviews() {
+		var err error
+		if world.Diff, err = d.changedBy(ctx, c); err != nil {
+			send(failed(c, ph.Name, err))
+			return
+		}
+		world.Calls = d.callsOf(c)
+	}
 	remembers := d.remembers(c.Agent)
 	prompt, inputs, err := d.prompt(s, c, world, remembers)
 	if err != nil {
@@ -63,6 +71,9 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	ended := d.named(c, runner.TurnEnded)
 	ended.Turn, ended.Agent, ended.Harness, ended.Model, ended.File = c.ID.Turn, agent.Name, agent.Harness, started.Model, logFile
 	ended.Reply, ended.Session = &reply, sessionID
+	if c.Purpose.Reviews() {
+		ended.Purpose = started.Purpose
+	}
 	if reply.Text != "" {
 		if ended.File, err = d.Record.WriteFile("replies/"+file, []byte(reply.Text)); err != nil {
 			send(failed(c, ph.Name, fmt.Errorf("keeping the reply: %w", err)))
@@ -103,8 +114,11 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
-	timeout := agent.TurnTimeout
-	if ph.Timeout > 0 {
+	timeout, boundary := agent.TurnTimeout, ph.Boundary
+	switch {
+	case c.Purpose.Reviews():
+		boundary = reviewBoundary(ph)
+	case ph.Timeout > 0:
 		timeout = ph.Timeout
 	}
 	sessionDir := filepath.Join(d.Record.Dir(), "sessions", agent.Name)
@@ -114,13 +128,13 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
 	own = append(own, forSandbox...)
-	may := permits{root: resolved(d.Tree.Dir()), boundary: ph.Boundary, policy: agent.Permissions}
+	may := permits{root: resolved(d.Tree.Dir()), boundary: boundary, policy: agent.Permissions}
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
 	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
 	turn := harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
-		ReadOnly: ph.Boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
+		ReadOnly: boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: environ, Own: own, Kill: d.Force, Guard: d.Guard, Confine: confine,
 		Permit: func(ctx context.Context, request harness.Request) harness.Decision {

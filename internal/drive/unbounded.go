@@ -150,7 +150,7 @@ func (d *driver) recall(ctx context.Context) error {
 	for _, e := range d.Record.Events() {
 		key := fileName(e.Phase, e.Visit, "")
 		switch e.Kind {
-		case runner.SnapshotTaken, runner.BoundaryChecked:
+		case runner.SnapshotTaken, runner.BoundaryChecked, runner.ReviewChecked:
 			if e.Ref == "" {
 				continue
 			}

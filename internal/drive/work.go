@@ -23,6 +23,8 @@ func (d *driver) carryOut(ctx context.Context, s runner.State, c runner.Command,
 		d.turn(ctx, s, c, send)
 	case runner.CheckBoundary:
 		d.boundary(ctx, s, c, send)
+	case runner.CheckReview:
+		d.review(ctx, s, c, send)
 	case runner.JudgeGates:
 		d.gates(ctx, s, c, send)
 	case runner.StartCommand:
@@ -30,7 +32,11 @@ func (d *driver) carryOut(ctx context.Context, s runner.State, c runner.Command,
 	case runner.PutAsk:
 		d.ask(ctx, s, c, send)
 	case runner.UndoPhase:
-		d.undo(ctx, c, send)
+		if c.Purpose == runner.ForReview {
+			d.revert(ctx, c, send)
+		} else {
+			d.undo(ctx, c, send)
+		}
 	case runner.CheckCriterion:
 		d.criterion(ctx, s, c, send)
 	default:

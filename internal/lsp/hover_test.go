@@ -3,6 +3,8 @@ package lsp_test
 import (
 	"strings"
 	"testing"
+
+	"foundry/schema"
 )
 
 // TestHover looks at one place after the other: what is said of it. The words of a case all stand in the text; those
@@ -12,13 +14,12 @@ func TestHover(t *testing.T) {
 	c := open(t)
 	uri := repository(t, nil)("foundry.yaml")
 	version := 0
-	for _, tc := range []struct{ name, text, of, want string }{
+	cases := []struct{ name, text, of, want string }{
 		{"a key at the top", whole, "def‸ault: fix", "**default**|key at the top|the pipeline that runs|-Default:"},
 		{"a key of a phase", in(t, "        agent: builder", "        retries: 1"), "ret‸ries: 1", "**retries**|with agent|further attempts|whole number|Default: `0`"},
 		{"its end", in(t, "        agent: builder", "        retries: 1"), "retries‸: 1", "**retries**"},
 		{"a key with words", in(t, "    accept: passed(\"test\")", "    request: none"), "req‸uest: none", "optional, required, none|Default: `optional`"},
 		{"a required key", whole, "i‸d: build", "Required"},
-		{"a key that is not carried out yet", in(t, "        agent: builder", "        review_retries: 1"), "review_‸retries", "does not carry it out yet"},
 		{"an argument of a gate", whole, "fi‸les: 3", "**files**|max_diff"},
 		{"a value without a meaning of its own", in(t, "        command: test", "        timeout: 30m"), "30‸m", "**timeout**|how long"},
 		{"a word of a key", whole, "type: cho‸ice", "**choice**|type"},
@@ -57,7 +58,14 @@ func TestHover(t *testing.T) {
 		{"a number of a rule", whole, "retry ‸2", ""},
 		{"an unknown key", in(t, "version: 1", "nonsense: 1"), "non‸sense", ""},
 		{"a text that does not parse", strings.Replace(whole, "default: fix", "default: \"fix", 1), "agent: sor‸ter", "**sorter** (agent)"},
-	} {
+	}
+	for _, k := range schema.KeysOf("phase") {
+		if !k.Built {
+			cases = append(cases, struct{ name, text, of, want string }{"a key that is not carried out yet",
+				in(t, "        agent: builder", "        "+k.Name+": 1"), k.Name + "‸: 1", "does not carry it out yet"})
+		}
+	}
+	for _, tc := range cases {
 		plain := strings.Replace(tc.of, "‸", "", 1)
 		if strings.Count(tc.text, plain) < 1 {
 			t.Fatalf("%s: %q is not in the text", tc.name, plain)

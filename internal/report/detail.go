@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"foundry/gates"
 	"foundry/runner"
 )
 
@@ -215,9 +216,9 @@ func (v *Visit) did(b *block) {
 	}
 }
 
-// checked lists every check of every gate.
+// checked lists every check of every gate, and what reviewers said.
 func (v *Visit) checked(b *block) {
-	if len(v.Gates) == 0 {
+	if len(v.Gates) == 0 && len(v.Reviews) == 0 {
 		return
 	}
 	b.gap()
@@ -230,16 +231,25 @@ func (v *Visit) checked(b *block) {
 			word, paint = "–  nothing to look at", Dim
 		}
 		b.line("  " + b.style.Paint(Dim, "gate ") + flat(g.Name) + "  " + b.style.Paint(paint, word))
-		for _, c := range g.Checks {
-			mark, paint := "ok  ", Green
-			if !c.OK {
-				mark, paint = "fail", Red
-			}
-			text := flat(c.Item + prefixed("  ", c.Note))
-			b.line("    " + b.style.Paint(paint, mark) + "  " + cut(text, b.room(10)))
-		}
+		b.checks(g.Checks)
+	}
+	for _, r := range v.Reviews {
+		b.line("  " + b.style.Paint(Dim, "review by ") + flat(r.Agent) + "  " + b.style.Paint(r.paint(), r.found()))
+		b.checks(r.Evidence)
 	}
 	b.gap()
+}
+
+// checks lists what was looked at, item by item.
+func (b *block) checks(list []gates.Check) {
+	for _, c := range list {
+		mark, paint := "ok  ", Green
+		if !c.OK {
+			mark, paint = "fail", Red
+		}
+		text := flat(c.Item + prefixed("  ", c.Note))
+		b.line("    " + b.style.Paint(paint, mark) + "  " + cut(text, b.room(10)))
+	}
 }
 
 // left says where the run went from here.

@@ -293,7 +293,7 @@ func (t *Trace) troublePart() part {
 	for _, ph := range t.Phases {
 		for _, v := range ph.Visits {
 			name := fmt.Sprintf("%s@%d", ph.Name, v.N)
-			if v.Status == "fail" || v.Status == "rejected" || v.Status == "blocked" || v.Status == "stopped" {
+			if v.Status == "fail" || v.Status == "rejected" || v.Status == "blocked" || v.Status == "stopped" || v.Status == "unverified" {
 				word, _ := statusWord(v.Status)
 				add(word, name+prefixed(": ", first(firstLine(v.said()), reasonText(v.Reason))))
 			}

@@ -36,6 +36,9 @@ func (t *Trace) checks() (rows []finding, empty []string) {
 				add(Red, p.Name, g.Name, g.failed())
 			}
 		}
+		for _, r := range v.Reviews {
+			add(r.paint(), p.Name, "review by "+r.Agent, r.found())
+		}
 		if v.Result != nil && v.Commit == "" {
 			paint := Green
 			if v.Status == "fail" {

@@ -179,8 +179,11 @@ func (t *Trace) word(p *Phase, f Facts) (string, Paint) {
 
 // said is the visit's note, or why it failed.
 func (v *Visit) said() string {
-	if v.Status == "fail" {
+	switch v.Status {
+	case "fail":
 		return first(failNote(v), v.note())
+	case "unverified":
+		return first(firstLine(v.Text), v.note())
 	}
 	return v.note()
 }

@@ -335,8 +335,18 @@ func (v *Visit) add(e *runner.Event) {
 	switch e.Kind {
 	case runner.AttemptStarted:
 		v.Attempts, v.Gates = max(v.Attempts, e.Attempt), nil
+	case runner.ReviewChecked:
+		v.Violations = append(v.Violations, e.Outside...)
+	case runner.ReviewJudged:
+		v.Reviews = append(v.Reviews, reviewOf(e))
+	case runner.UndoDone:
+		if e.Purpose == runner.ForReview.String() {
+			v.Changed = e.Changed
+		}
 	case runner.TurnStarted:
-		v.Turns++
+		if v.Turns++; e.OfReview() {
+			return
+		}
 		v.Agent, v.Harness = first(e.Agent, v.Agent), first(e.Harness, v.Harness)
 	case runner.TurnEnded:
 		if e.Reused != nil {
@@ -357,6 +367,9 @@ func (v *Visit) add(e *runner.Event) {
 	case runner.EnvelopeAccepted:
 		v.Envelope = e.Envelope
 	case runner.EnvelopeRejected:
+		if e.OfReview() {
+			return
+		}
 		v.Retold++
 	case runner.BoundaryChecked:
 		v.Changed = e.Changed

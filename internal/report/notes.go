@@ -38,6 +38,9 @@ func failNote(v *Visit) string {
 		return howEnded(v.Result)
 	}
 	text := reasonText(v.Reason)
+	if v.Reason == "review" {
+		return text + prefixed(": ", firstLine(v.Text))
+	}
 	if said := firstLine(v.Text); said != "" && said != text {
 		text = said
 	}

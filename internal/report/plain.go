@@ -204,7 +204,7 @@ func (p *Plain) phase(e *runner.Event) string {
 		}
 	case runner.TurnEnded:
 		if e.Reply != nil && e.Reply.Stop != runner.StopEnd {
-			return p.line(e, Yellow, "turn", stopText(e.Reply))
+			return p.line(e, Yellow, turnWord(e), stopText(e.Reply))
 		}
 	case runner.Activity:
 		if p.Acts {
@@ -215,8 +215,10 @@ func (p *Plain) phase(e *runner.Event) string {
 			return p.line(e, Dim, fmt.Sprintf("run %d", r.Round), fmt.Sprintf("of %d: %s", r.Of, millis(r)))
 		}
 	case runner.EnvelopeRejected:
-		return p.line(e, Yellow, "report", "not usable: "+first(firstLine(strings.Join(e.Problems, "\n")), e.Reason)+more(len(e.Problems)-1))
-	case runner.BoundaryChecked, runner.SnapshotTaken:
+		return p.line(e, Yellow, reportWord(e), "not usable: "+first(firstLine(strings.Join(e.Problems, "\n")), e.Reason)+more(len(e.Problems)-1))
+	case runner.ReviewJudged:
+		return p.review(e)
+	case runner.BoundaryChecked, runner.ReviewChecked, runner.SnapshotTaken:
 		return p.violations(e)
 	case runner.GateChecked:
 		return p.gate(e)
@@ -337,8 +339,8 @@ func (p *Plain) ended(e *runner.Event) string {
 	if v.Answer != "" {
 		note = "" // the line before says what was answered
 	}
-	if e.Status == "fail" {
-		note = first(failNote(v), note)
+	if e.Status == "fail" || e.Status == "unverified" {
+		note = first(v.said(), note)
 	}
 	line := p.line(e, paint, word, pad(spent, 6)+prefixed("  ", note))
 	if e.Status == "fail" && v.Result != nil {

@@ -164,7 +164,7 @@ func TestSummaryKeys(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, p := range run["phases"].([]any) {
-			want := strings.Fields("attempts ended envelope exit gates id items kind reason reused started status violations visits")
+			want := strings.Fields("attempts ended envelope exit gates id items kind reason reused reviews started status violations visits")
 			if diff := cmp.Diff(want, keys(p)); diff != "" {
 				t.Error(diff)
 			}

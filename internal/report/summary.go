@@ -32,6 +32,7 @@ type PhaseRow struct {
 	Reused     *runner.Reused     `json:"reused"`         // the visit that the evidence is from, when nothing was started; else nil
 	Envelope   json.RawMessage    `json:"envelope"`       // null when there is none
 	Gates      []Gate             `json:"gates"`
+	Reviews    []Review           `json:"reviews"` // of the newest visit, one for each attempt that was judged
 	Violations []runner.Violation `json:"violations"`
 	Items      []ItemRow          `json:"items"`
 }
@@ -58,7 +59,7 @@ func (t *Trace) Summary(g *graph.Graph) Run {
 
 func (p *Phase) row(g *graph.Graph) PhaseRow {
 	row := PhaseRow{ID: p.Name, Kind: p.Kind(g), Status: p.Status, Reason: p.Why, Visits: len(p.Visits),
-		Gates: []Gate{}, Violations: []runner.Violation{}, Items: []ItemRow{}}
+		Gates: []Gate{}, Reviews: []Review{}, Violations: []runner.Violation{}, Items: []ItemRow{}}
 	v := p.Newest()
 	if v == nil {
 		return row
@@ -81,6 +82,7 @@ func (p *Phase) row(g *graph.Graph) PhaseRow {
 		}
 		row.Gates = append(row.Gates, gate)
 	}
+	row.Reviews = append(row.Reviews, v.Reviews...)
 	row.Reused = v.Reused
 	row.Violations = append(row.Violations, v.Violations...)
 	return row

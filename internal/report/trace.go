@@ -67,6 +67,7 @@ type Visit struct {
 	CostKnown   bool               // of every turn
 	TokensKnown bool               // of every turn
 	Gates       []Gate             // of the newest attempt
+	Reviews     []Review           // of all attempts
 	Violations  []runner.Violation // of all attempts
 	Changed     []string
 	Result      *runner.CommandResult
