@@ -208,7 +208,7 @@ func (mv *move) lost(old *phase) bool {
 func (mv *move) state() State {
 	s := New(mv.now)
 	old := mv.s
-	s.info, s.grants, s.status, s.reason, s.text, s.stage = old.info, old.grants, old.status, old.reason, old.text, old.stage
+	s.info, s.grants, s.status, s.reason, s.text, s.stage, s.ready = old.info, old.grants, old.status, old.reason, old.text, old.stage, old.ready
 	s.jumpTree, s.tree, s.judged, s.resumes = old.jumpTree, old.tree, old.judged, old.resumes
 	s.turns, s.tokens, s.cost, s.unknown, s.visits, s.resetAt = old.turns, old.tokens, old.cost, old.unknown, old.visits, old.resetAt
 	s.frame = mv.frame(&old.frame, &mv.was.Body, &mv.now.Body)

@@ -51,12 +51,24 @@ func (m *machine) reopen(p graph.PhaseID) {
 		}
 	}
 	m.s.ending, m.s.finishing, m.s.judged = nil, false, false
-	m.s.stage, m.s.criterion = stageWork, 0
+	m.s.stage, m.s.criterion = m.stageAgain(), 0
 	if beyond {
 		m.queueAgain(m.liftUntil(), nil)
 		return
 	}
 	m.again(m.deepest(p))
+}
+
+// stageAgain is where an ended run goes on: one whose workspace could not be made tries that again, and one that ended
+// before anything worked checks again what is checked before the work.
+func (m *machine) stageAgain() stage {
+	switch {
+	case !m.s.ready:
+		return stageSetup
+	case m.s.visits == 0 && len(m.g.Criteria) > 0 && !m.watching(-1):
+		return stageBefore
+	}
+	return stageWork
 }
 
 // Partial says whether --until has left phases out that a resume may still go on with.

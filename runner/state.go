@@ -28,7 +28,8 @@ type State struct {
 	reason string
 	text   string
 	stage  stage
-	frame  // of the run's own pipeline
+	ready  bool // the workspace was made
+	frame       // of the run's own pipeline
 
 	jumpTree bool // a snapshot for the next jump step is wanted
 	tree     string

@@ -355,7 +355,7 @@ func (m *machine) ready() {
 		m.warn(-1, "a second workspace.ready was ignored")
 		return
 	}
-	m.s.stage = stageBefore
+	m.s.stage, m.s.ready = stageBefore, true
 	if len(m.g.Criteria) == 0 || m.watching(-1) {
 		m.s.stage = stageWork
 	}

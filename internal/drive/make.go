@@ -32,11 +32,7 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 			}
 			return tree, err
 		}
-		want := spec(g, info)
-		for _, e := range rec.Events() {
-			want.Again = want.Again || e.Kind == runner.RunResumed
-		}
-		tree, err := repo.AddWorktree(ctx, want)
+		tree, err := addWorktree(ctx, g, repo, rec, info)
 		if err != nil {
 			return nil, fmt.Errorf("making the worktree: %w", err)
 		}
@@ -59,6 +55,27 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 		}
 		return tree, nil
 	}
+}
+
+// addWorktree makes a run's worktree. One whose setup had begun was whole: it is taken as it is, with what a person may
+// have mended there since the setup failed. Anything less is made anew.
+func addWorktree(ctx context.Context, g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info runner.RunInfo) (*workspace.Tree, error) {
+	want := spec(g, info)
+	whole := false
+	for _, e := range rec.Events() {
+		want.Again = want.Again || e.Kind == runner.RunResumed
+		whole = whole || e.Kind == runner.SetupRan
+	}
+	if whole && want.Again {
+		tree, err := repo.OpenWorktree(ctx, want)
+		if err == nil {
+			err = tree.Verify(ctx)
+		}
+		if err == nil {
+			return tree, nil
+		}
+	}
+	return repo.AddWorktree(ctx, want)
 }
 
 // Reopen opens the workspace that a run already has.
