@@ -50,6 +50,7 @@ project:
 agents:
   coder: {extends: builtin/builder, harness: command, argv: [./agent.sh], writes: ["src/**"]}
   judge: {extends: builtin/reviewer, harness: command, argv: [./agent.sh]}
+  critic: {extends: judge}
 pipelines:
   main:
     accept: passed("test") && approved("review") && approved("ship")
@@ -60,6 +61,7 @@ pipelines:
         agent: coder
         retries: 1
         gates: [diff_matches_claims, {command_passes: ./step.sh}]
+        review: critic
       - id: commit
         builtin: git_commit
         message: "work of the run"
@@ -81,6 +83,7 @@ pipelines:
 const crashAgent = `#!/bin/sh
 cat >/dev/null
 turn=$FOUNDRY_PHASE@$FOUNDRY_VISIT.$FOUNDRY_ATTEMPT
+[ "$FOUNDRY_AGENT" != critic ] || turn="critic of $turn"
 at() { [ "$KILL_AT" != "$turn $1" ] || kill -9 $PPID; }
 echo "agent $turn" >>"$COUNT"
 at first
@@ -91,13 +94,15 @@ build@2.1) echo three >>src/a.txt; at middle; rm src/old.txt; changed='"src/a.tx
 build@3.1) echo four >>src/a.txt; at middle; mkdir -p src/d; echo d >src/d/d.txt; changed='"src/a.txt", "src/d/d.txt"' ;;
 review@1.1) verdict=false; blocking='"no d"' ;;
 review@2.1) verdict=true ;;
+"critic of build@1.2") [ "$FOUNDRY_TURN" != 1 ] || { echo bad >src/bad.txt; at middle; rm src/a.txt; } ;;
 esac
 if [ "$KILL_AT" = "$turn late" ]; then
   (while :; do echo late >>src/late.txt; sleep 0.01; done) >/dev/null 2>&1 &
   at late
 fi
-case $FOUNDRY_PHASE in
-review) echo '{"status": "success", "approved": '$verdict', "findings": [{"requirement": "d", "met": '$verdict', "evidence": "src"}], "blocking": ['$blocking']}' ;;
+case $turn in
+critic*) echo '{"verdict": "pass", "reason": "it is there", "evidence": ["src/a.txt"]}' ;;
+review*) echo '{"status": "success", "approved": '$verdict', "findings": [{"requirement": "d", "met": '$verdict', "evidence": "src"}], "blocking": ['$blocking']}' ;;
 *) echo '{"status": "success", "summary": "done", "changed_files": ['$changed']}' ;;
 esac
 at last
@@ -161,15 +166,19 @@ func (w *world) recorded() map[string]bool {
 		b, _ := os.ReadFile(path)
 		for _, line := range bytes.SplitAfter(b, []byte("\n")) {
 			var e struct {
-				Kind, Phase    string
-				Visit, Attempt int
+				Kind, Phase, Purpose string
+				Visit, Attempt       int
 			}
 			if !bytes.HasSuffix(line, []byte("\n")) || json.Unmarshal(line, &e) != nil {
 				continue
 			}
 			switch e.Kind {
 			case "turn.ended":
-				done[fmt.Sprintf("agent %s@%d.%d", e.Phase, e.Visit, e.Attempt)] = true
+				key := fmt.Sprintf("%s@%d.%d", e.Phase, e.Visit, e.Attempt)
+				if e.Purpose == "review" {
+					key = "critic of " + key
+				}
+				done["agent "+key] = true
 			case "command.ended":
 				done[fmt.Sprintf("step %s@%d", e.Phase, e.Visit)] = true
 			}
@@ -437,7 +446,7 @@ func TestSweepAfterACrash(t *testing.T) {
 		{moment{"foundry append phase.started", 1, false}, ""},
 		{moment{"git commit rename to .git/refs/heads/foundry/RUN", 1, false}, "two"},
 		{moment{"foundry write .foundry-worktrees/RUN/README", 1, false}, "one"},
-		{moment{"foundry append turn.ended", 3, true}, "three"},
+		{moment{"foundry append turn.ended", 5, true}, "three"},
 	} {
 		t.Run(c.at.what, func(t *testing.T) {
 			t.Parallel()
@@ -463,7 +472,8 @@ func TestSweepAfterACrash(t *testing.T) {
 				}
 			}
 			if c.work != "" {
-				w.git(append([]string{"grep", "-q", c.work}, strings.Fields(w.git("for-each-ref", "--format=%(objectname)", "refs/foundry"))...)...)
+				args := append([]string{"grep", "-q", c.work}, strings.Fields(w.git("for-each-ref", "--format=%(objectname)", "refs/foundry"))...)
+				w.git(append(args, "--", "src/a.txt")...)
 			}
 			if left := w.processes(); len(left) > 0 {
 				t.Errorf("left: %v", left)
@@ -478,9 +488,9 @@ func TestSweepAfterACrash(t *testing.T) {
 // insides are the points at which an agent or a command ends foundry itself.
 func insides() []point {
 	var points []point
-	for _, turn := range []string{"build@1.1", "build@1.2", "build@2.1", "build@3.1", "review@1.1", "review@2.1"} {
+	for _, turn := range []string{"build@1.1", "build@1.2", "build@2.1", "build@3.1", "review@1.1", "review@2.1", "critic of build@1.2", "critic of build@2.1"} {
 		for _, at := range []string{"first", "middle", "late", "last"} {
-			if at != "middle" || strings.HasPrefix(turn, "build") {
+			if at != "middle" || !strings.HasPrefix(turn, "review") && turn != "critic of build@2.1" {
 				points = append(points, point{inside: turn + " " + at})
 			}
 		}
@@ -524,6 +534,8 @@ var telling = []string{
 	`approve: before foundry append run.merged`,
 	`approve: before foundry remove \.git/worktrees/RUN/HEAD`,
 	`inside build@2.1 late`,
+	`inside critic of build@1.2 middle`,
+	`up: before foundry append review.checked$`,
 	`inside test@2 last`,
 }
 

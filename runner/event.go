@@ -120,6 +120,7 @@ type Event struct {
 	To        int             `json:"to,omitempty"`         // run.rewound: the number of the fact after which the visit began
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
+	Optional  bool            `json:"optional,omitempty"`   // criterion.checked: it is reported, and decides nothing
 	Gate      string          `json:"gate,omitempty"`       // gate.checked
 	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; review.judged: pass, fail, unreachable, unverified; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused
 	Checks    []gates.Check   `json:"checks,omitempty"`     // gate.checked; review.checked, review.judged: what the reviewer cites

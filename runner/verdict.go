@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"foundry/graph"
@@ -150,6 +151,20 @@ func (m *machine) close(status RunStatus, reason, text string, seen []Seen) {
 		e.Tree = m.s.tree
 	}
 	m.record(e)
+}
+
+// CriterionOutcome is what a criterion's command came to: passed, failed, or unverified when it could not be run. A shell
+// says that it cannot with 126 and 127; that counts as an answer only where it is expected by its number.
+func CriterionOutcome(c *graph.Command, r *CommandResult) string {
+	switch shell := c.Script.Shell != ""; {
+	case r.Timeout || r.Signal != "":
+		return "failed"
+	case shell && (r.Exit == 126 || r.Exit == 127) && !slices.Contains(c.ExitCodes, r.Exit):
+		return "unverified"
+	case c.Passes(r.Exit):
+		return "passed"
+	}
+	return "failed"
 }
 
 // criterionDone takes a criterion's outcome, before the work or before acceptance, of the run or of a call.

@@ -212,11 +212,9 @@ func (w *World) criterion(g *graph.Graph, c runner.Command, e runner.Event) ([]r
 	if err != nil {
 		return nil, err
 	}
-	e.Kind, e.Criterion, e.Outcome = runner.CriterionDone, criterion.Name, "failed"
-	if criterion.Command.Passes(given.Exit) && !given.Timeout {
-		e.Outcome = "passed"
-	}
+	e.Kind, e.Criterion, e.Optional = runner.CriterionDone, criterion.Name, !criterion.Required
 	e.Result = &runner.CommandResult{Command: criterion.Name, Exit: given.Exit, Output: given.Output, Timeout: given.Timeout, Before: c.Before}
+	e.Outcome = runner.CriterionOutcome(&criterion.Command, e.Result)
 	return []runner.Event{e}, nil
 }
 

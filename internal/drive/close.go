@@ -72,7 +72,8 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 	case runner.CheckCriterion:
 		list := d.Graph.BodyOf(c.ID.Phase).Criteria
 		e := d.named(c, runner.CriterionDone)
-		e.Criterion, e.Outcome = list[c.ID.N%len(list)].Name, "unverified"
+		cr := &list[c.ID.N%len(list)]
+		e.Criterion, e.Outcome, e.Optional = cr.Name, "unverified", !cr.Required
 		e.Result = &runner.CommandResult{Exit: -1, Notes: []string{gone}, Before: c.Before}
 		d.take(work, e)
 	case runner.JudgeGates:

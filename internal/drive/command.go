@@ -145,7 +145,7 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 	list := d.Graph.BodyOf(c.ID.Phase).Criteria
 	cr := &list[c.ID.N%len(list)]
 	e := d.named(c, runner.CriterionDone)
-	e.Criterion, e.Outcome = cr.Name, "failed"
+	e.Criterion, e.Optional = cr.Name, !cr.Required
 	when := "after"
 	if c.Before {
 		when = "before"
@@ -163,12 +163,10 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 		defer ends()
 		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, log, cr.Command.Timeout)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		e.Outcome, e.Result = "unverified", &runner.CommandResult{Command: cr.Command.Script.Label, Exit: -1, Notes: []string{err.Error()}}
-	case e.Result.Timeout:
-	case passes(&cr.Command, e.Result):
-		e.Outcome = "passed"
+	} else {
+		e.Outcome = runner.CriterionOutcome(&cr.Command, e.Result)
 	}
 	e.Result.Before = c.Before
 	send(e)

@@ -66,7 +66,8 @@ func (t *Trace) checks() (rows []finding, empty []string) {
 			add(paint, p.Name, "asked "+first(v.Who, "a person"), v.note())
 		}
 	}
-	for _, c := range t.Criteria {
+	for i := range t.Criteria {
+		c := &t.Criteria[i]
 		paint, found := c.found()
 		add(paint, "", "criterion "+c.Name, found)
 	}
@@ -93,7 +94,7 @@ func (t *Trace) evidence(b *block) {
 // ranSomething says whether a command of the pipeline passed: a phase's, a criterion's, or that of a gate.
 func (t *Trace) ranSomething() bool {
 	for _, c := range t.Criteria {
-		if c.Known && c.Passed {
+		if c.proves() {
 			return true
 		}
 	}
@@ -126,22 +127,6 @@ func notesOf(notes []string) string {
 		return ""
 	}
 	return "; " + firstLine(strings.Join(notes, "; "))
-}
-
-func (c *Criterion) found() (Paint, string) {
-	var text string
-	if c.After != nil {
-		text = ", " + howEnded(c.After)
-	}
-	switch {
-	case !c.Known:
-		return Yellow, "not verified: it did not run"
-	case !c.Passed:
-		return Red, "not met" + text
-	case c.Before != nil && c.Before.Exit == 0 && !c.Before.Timeout:
-		return Yellow, "met" + text + "; it was met before the work too, so it proves nothing"
-	}
-	return Green, "met" + text
 }
 
 // columns draws rows of three texts under a key, the first two as wide as they must be.

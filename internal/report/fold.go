@@ -134,29 +134,6 @@ func (t *Trace) leaveOut() {
 	}
 }
 
-// criterion folds a check of a criterion. One of a called pipeline is named call/name.
-func (t *Trace) criterion(e *runner.Event) {
-	name := e.Criterion
-	if e.Phase != "" {
-		name = e.Phase + "/" + name
-	}
-	var c *Criterion
-	for i := range t.Criteria {
-		if t.Criteria[i].Name == name {
-			c = &t.Criteria[i]
-		}
-	}
-	if c == nil {
-		t.Criteria = append(t.Criteria, Criterion{Name: name})
-		c = &t.Criteria[len(t.Criteria)-1]
-	}
-	if e.Result != nil && e.Result.Before {
-		c.Before = e.Result
-		return
-	}
-	c.After, c.Known, c.Passed = e.Result, e.Outcome != "unverified", e.Outcome == "passed"
-}
-
 // addPhase folds an event of a phase. What ends a phase without a visit of its own (skipped, not run, blocked by
 // another one) carries the number of an earlier visit, which it does not touch.
 func (t *Trace) addPhase(p *Phase, e *runner.Event) {

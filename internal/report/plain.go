@@ -172,27 +172,6 @@ func (p *Plain) setup(e *runner.Event) string {
 	return p.line(e, Dim, "setup", e.Result.Command+"  "+millis(e.Result))
 }
 
-func (p *Plain) criterion(e *runner.Event) string {
-	name := e.Criterion
-	if e.Result != nil && e.Result.Before {
-		if e.Outcome == "passed" {
-			return p.line(e, Yellow, "criterion", name+" passes before the work, so it will prove nothing")
-		}
-		return ""
-	}
-	if e.Outcome == "passed" {
-		return p.line(e, Green, "criterion", name+" is met")
-	}
-	if e.Outcome == "unverified" {
-		return p.line(e, Red, "criterion", name+" could not be run, so it is not verified")
-	}
-	text := name + " is not met"
-	if e.Result != nil {
-		return p.line(e, Red, "criterion", text+": "+howEnded(e.Result)) + p.tail(e.Result)
-	}
-	return p.line(e, Red, "criterion", text)
-}
-
 // phase draws an event of a phase.
 func (p *Plain) phase(e *runner.Event) string {
 	switch e.Kind {

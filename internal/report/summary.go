@@ -14,7 +14,8 @@ import (
 // Run is what `show --json` prints. Its shape is a promise: keys are added, never renamed or taken away.
 type Run struct {
 	runner.Outline
-	Phases []PhaseRow `json:"phases"` // in the order of the pipeline
+	Phases   []PhaseRow     `json:"phases"`   // in the order of the pipeline
+	Criteria []CriterionRow `json:"criteria"` // those that were checked, in the order of the pipeline
 }
 
 // PhaseRow is a phase as its newest visit left it.
@@ -50,7 +51,10 @@ func Summary(id string, events []runner.Event, g *graph.Graph) Run {
 
 // Summary is the run that the trace tells of. g may be nil.
 func (t *Trace) Summary(g *graph.Graph) Run {
-	r := Run{Outline: t.Outline, Phases: []PhaseRow{}}
+	r := Run{Outline: t.Outline, Phases: []PhaseRow{}, Criteria: []CriterionRow{}}
+	for i := range t.Criteria {
+		r.Criteria = append(r.Criteria, t.Criteria[i].row())
+	}
 	for _, p := range t.Phases {
 		r.Phases = append(r.Phases, p.row(g))
 	}

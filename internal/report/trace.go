@@ -104,14 +104,6 @@ type Route struct {
 	Feedback string
 }
 
-// Criterion is what a criterion of the run showed.
-type Criterion struct {
-	Name          string
-	Before, After *runner.CommandResult
-	Passed        bool // after the work
-	Known         bool // it ran after the work and could be judged
-}
-
 // Ask is a question that waits for a person.
 type Ask struct {
 	Phase    string
