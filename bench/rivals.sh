@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times other runners beside Foundry, those that are installed; the others are named with the reason. What is
 # compared is the same for all: how long the program takes to say its version, 1,000 steps of `true` one after
-# another, and 200 MB that one step prints. Each figure is the quickest of some rounds, in milliseconds; x is how
+# another, 1,000 independent ones eight at a time, and 200 MB that one step prints. Each figure is the quickest of some rounds, in milliseconds; x is how
 # many times the floor that is. Nothing is installed, and everything is written below one temporary directory.
 #
 #   bench/rivals.sh          rounds: 5 for steps and logs, 20 for versions
@@ -56,8 +56,9 @@ repository() {
 }
 
 inputs() {
-	mkdir "$work"/{steps,log,foundry-steps,foundry-log}
-	local s="$work/steps" l="$work/log" i
+	mkdir "$work"/{steps,wide,log,foundry-steps,foundry-wide,foundry-log}
+	local s="$work/steps" w="$work/wide" l="$work/log" i true
+	true=$(type -P true)
 	head -c 200000000 < <(yes 'ok  	foundry/internal/process	0.012s	coverage: 91.2% of statements') >"$work/lines"
 
 	{
@@ -86,6 +87,16 @@ inputs() {
 	} >"$s/Taskfile.yml"
 	printf "version: '3'\ntasks:\n  all:\n    cmds: ['cat %s']\n" "$work/lines" >"$l/Taskfile.yml"
 
+	{
+		echo ".PHONY: all $(echo s{1..1000})"
+		echo "all: $(echo s{1..1000})"
+		for ((i = 1; i <= steps; i++)); do echo "s$i:; $true"; done
+	} >"$w/Makefile"
+	{
+		printf 'rule step\n  command = %s\n' "$true"
+		for ((i = 0; i < steps; i++)); do echo "build s$i: step"; done
+	} >"$w/build.ninja"
+
 	local head='version: 1\nproject: {merge: never, keep: {log: 1GB}}\npipelines:\n  p:\n    request: none\n    phases:\n'
 	{
 		printf "$head"
@@ -93,9 +104,14 @@ inputs() {
 	} >"$work/foundry-steps/foundry.yaml"
 	{
 		printf "$head"
+		for ((i = 0; i < steps; i++)); do echo "      - {id: s$i, needs: [], run: $true}"; done
+	} >"$work/foundry-wide/foundry.yaml"
+	{
+		printf "$head"
 		printf '      - {id: s0, run: "cat %s"}\n' "$work/lines"
 	} >"$work/foundry-log/foundry.yaml"
 	repository "$work/foundry-steps"
+	repository "$work/foundry-wide"
 	repository "$work/foundry-log"
 }
 
@@ -116,6 +132,11 @@ steps_make() { make -s -C "$work/steps"; }
 steps_ninja() { ninja -C "$work/steps" -j 1; }
 steps_just() { just -q -d "$work/steps" -f "$work/steps/justfile"; }
 steps_task() { task -d "$work/steps" all; }
+
+wide_floor() { seq "$steps" | xargs -P 8 -n 1 "$(type -P true)"; }
+wide_foundry() { "$foundry" -C "$work/foundry-wide" up p -j 8 --output json; }
+wide_make() { make -s -C "$work/wide" -j 8; }
+wide_ninja() { ninja -C "$work/wide" -j 8; }
 
 log_floor() { cat "$work/lines"; }
 log_foundry() {
@@ -139,6 +160,9 @@ compare version 20 floor foundry make ninja just task "${agents[@]}"
 echo
 echo "$steps steps of true (floor: this shell executing it as often; foundry: in a worktree, with its journal)"
 compare steps "$rounds" floor foundry make ninja just task
+echo
+echo "$steps independent steps of the program true, eight at a time (floor: xargs -P 8)"
+compare wide "$rounds" floor foundry make ninja
 echo
 echo "200 MB printed by one step, standard output to a file (floor: cat; foundry: into a log that it keeps)"
 compare log "$rounds" floor foundry make ninja just task

@@ -8,7 +8,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 	if s.info == nil {
 		return nil
 	}
-	var out []Command
+	out := make([]Command, 0, s.running.Len()+2)
 	add := func(k CommandKind, p graph.PhaseID, n int) *Command {
 		c := Command{ID: ID{Kind: k, Phase: p, N: n}}
 		if p >= 0 {

@@ -312,7 +312,7 @@ func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
 		}
 		out.Message = strings.TrimSpace(out.Message)
 	}
-	if out.Message == "" {
+	if out.Message == "" && ph.Kind == graph.Commit {
 		out.Message = s.commitMessage(g, p)
 	}
 	return out, nil

@@ -68,15 +68,16 @@ func (m *machine) done() bool { return m.s.stage == stageEnded }
 
 // settleQueued goes over the queued phases once, in list order, and says whether anything changed.
 func (m *machine) settleQueued() bool {
-	// As long as nothing left out or blocked others, a phase whose need is not over has to wait. That is so for most
-	// of a long pipeline each time, and cheaper to see than by readiness.
+	// As long as nothing left out or blocked others, a phase whose need is not over has to wait, and so has one that
+	// lacks nothing but room. That is so for most of a long pipeline each time, and cheaper to see than by readiness.
 	calm := len(m.s.forward) == 0 && m.s.closed.Empty() && m.s.blocked.Empty()
+	full := m.full()
 	open := map[graph.PhaseID]bool{}
 	for _, owner := range m.underWay() {
 		open[owner] = m.open(owner)
 	}
 	for _, p := range m.s.plan.order {
-		if m.s.phases[p].status != Queued || !open[m.owner(p)] || (calm && m.needsMore(p)) {
+		if m.s.phases[p].status != Queued || calm && (m.needsMore(p) || full && m.needsRoom(p)) || !open[m.owner(p)] {
 			continue
 		}
 		switch r, why := m.readiness(p); r {
@@ -112,6 +113,17 @@ func (m *machine) needsMore(p graph.PhaseID) bool {
 		}
 	}
 	return false
+}
+
+// needsRoom says that while there is no room for p nothing else can become of it.
+func (m *machine) needsRoom(p graph.PhaseID) bool {
+	ph := &m.g.Phases[p]
+	for _, need := range ph.Needs {
+		if m.s.phases[need].status == NotRun {
+			return false
+		}
+	}
+	return ph.When == nil
 }
 
 // readiness says whether a queued phase may start, and why it does not run if it does not.
@@ -221,7 +233,7 @@ func (m *machine) behindAsk() graph.Set {
 // hasRoom says whether one more phase fits beside what runs: within the number of jobs, one writer or many
 // readers, and list order between phases that nothing orders and that may not overlap.
 func (m *machine) hasRoom(p graph.PhaseID) bool {
-	if m.s.running.Len() >= max(m.s.info.Jobs, 1) || m.givesWay(p) {
+	if m.full() || m.givesWay(p) {
 		return false
 	}
 	if m.g.Phases[p].Kind != graph.AgentWork || m.s.info.Agents == 0 {
@@ -235,6 +247,9 @@ func (m *machine) hasRoom(p graph.PhaseID) bool {
 	}
 	return agents < m.s.info.Agents
 }
+
+// full says whether as many phases run as there are jobs.
+func (m *machine) full() bool { return m.s.running.Len() >= max(m.s.info.Jobs, 1) }
 
 // givesWay says whether a phase that may start has to let others go first, with which it may not overlap.
 func (m *machine) givesWay(p graph.PhaseID) bool {

@@ -48,13 +48,13 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 		return s, nil, fmt.Errorf("event %d (%s) comes before run.started", e.Seq, e.Kind)
 	}
 	m.take(p, e)
-	before := map[ID]bool{}
+	var before []ID
 	for _, c := range Outstanding(g, s) {
-		before[c.ID] = true
+		before = append(before, c.ID)
 	}
 	out := m.records
 	for _, c := range Outstanding(g, m.s) {
-		if !before[c.ID] || e.Kind == RunResumed {
+		if e.Kind == RunResumed || !slices.Contains(before, c.ID) {
 			out = append(out, c)
 		}
 	}

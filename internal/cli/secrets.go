@@ -47,9 +47,10 @@ func (s *session) notMasked(names []string) []string {
 // writtenSecrets finds secrets that cannot be kept, since the pipeline itself has them: it is part of the record.
 func (s *session) writtenSecrets(p *project, g *graph.Graph) drive.Problems {
 	var out drive.Problems
+	mask := s.mask(g)
 	found := func(where, text string) {
 		for i, line := range strings.Split(text, "\n") {
-			if name, ok := s.mask(g).Finds(line); ok {
+			if name, ok := mask.Finds(line); ok {
 				out = append(out, drive.Problem{Text: fmt.Sprintf("%s:%d: the value of secret %s stands here, and the record of a run holds this text", where, i+1, name),
 					Fix: "take it out, and read $" + name + " where it is needed"})
 				return

@@ -721,19 +721,17 @@ func BenchmarkList(b *testing.B) {
 		if err := os.MkdirAll(s.Dir(id), 0o700); err != nil {
 			b.Fatal(err)
 		}
-		var data []byte
+		var lines bytes.Buffer
 		for i := range events {
 			events[i].Seq = i + 1
-			line, err := encode(&events[i])
-			if err != nil {
+			if err := encode(&lines, &events[i]); err != nil {
 				b.Fatal(err)
 			}
-			data = append(data, line...)
 		}
-		if err := os.WriteFile(s.File(id, logName), data, 0o600); err != nil {
+		if err := os.WriteFile(s.File(id, logName), lines.Bytes(), 0o600); err != nil {
 			b.Fatal(err)
 		}
-		writeCache(s.Dir(id), int64(len(data)), runner.OutlineOf(id, events))
+		writeCache(s.Dir(id), int64(lines.Len()), runner.OutlineOf(id, events))
 	}
 	b.Run("all of 1000", func(b *testing.B) {
 		for b.Loop() {

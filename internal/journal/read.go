@@ -67,13 +67,12 @@ func decode(line []byte, seq int, e *runner.Event) string {
 	return ""
 }
 
-// encode is the line of an event, its line break included.
-func encode(e *runner.Event) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+// encode adds the line of an event, its line break included.
+func encode(to *bytes.Buffer, e *runner.Event) error {
+	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(e); err != nil {
-		return nil, fmt.Errorf("encode event %d (%s): %w", e.Seq, e.Kind, err)
+		return fmt.Errorf("encode event %d (%s): %w", e.Seq, e.Kind, err)
 	}
-	return b.Bytes(), nil
+	return nil
 }

@@ -38,8 +38,9 @@ type Record struct {
 	outline runner.Outline
 	size    int64     // how many bytes of the file are ours
 	sum     hash.Hash // over them
-	stamp   stamp     // of the file after our last write
-	broken  error     // a write or an fsync that failed: nothing can be relied on any more
+	own     os.FileInfo
+	stamp   stamp // of the file after our last write
+	broken  error // a write or an fsync that failed: nothing can be relied on any more
 	closed  bool
 }
 
@@ -96,60 +97,95 @@ func (r *Record) Outline() runner.Outline {
 	return r.outline
 }
 
-// Append writes events to the log, one write a line, and stamps their Seq in the slice it is given. When it
+// Append writes events to the log in one write, a line each, and stamps their Seq in the slice it is given. When it
 // returns nil, all of them are in the file, and the events in memory are what a reader will read: bytes that are
 // no UTF-8 were replaced in both, and secrets masked (see Hide). They reach the disk within 100 ms, or with Sync. After an error the events up to
 // the failed one are in the log, and no part of that one is. An error other than ErrForeign is final.
 func (r *Record) Append(events ...runner.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.usable(); err != nil || len(events) == 0 {
+		return err
+	}
+	var lines bytes.Buffer
+	ends := make([]int, len(events)) // of their lines
 	for i := range events {
-		if err := r.append(&events[i]); err != nil {
+		if err := r.line(&lines, &events[i], len(r.events)+1+i); err != nil {
 			return err
+		}
+		ends[i] = lines.Len()
+	}
+	if err := r.foreign(false); err != nil {
+		return err
+	}
+	n, failed := r.file.Write(lines.Bytes())
+	if failed == nil && n < lines.Len() {
+		failed = io.ErrShortWrite
+	}
+	whole := 0 // events of which nothing is missing
+	for whole < len(ends) && ends[whole] <= n {
+		whole++
+	}
+	if failed != nil {
+		failed = r.cutBack(&events[min(whole, len(events)-1)], ends[:whole], n, failed)
+	}
+	return errors.Join(failed, r.written(events[:whole], lines.Bytes()[:end(ends[:whole])]))
+}
+
+// end is where the last of some lines ends.
+func end(ends []int) int {
+	if len(ends) == 0 {
+		return 0
+	}
+	return ends[len(ends)-1]
+}
+
+// line adds an event's line to the lines that are to be written, and makes the event what a reader will read.
+func (r *Record) line(lines *bytes.Buffer, e *runner.Event, seq int) error {
+	e.Seq = seq
+	if r.mask != nil && !e.Decision() {
+		*e = e.Rewrite(r.mask.Text)
+	}
+	from := lines.Len()
+	if err := encode(lines, e); err != nil {
+		return err
+	}
+	if line := lines.Bytes()[from:]; bytes.Contains(line, []byte(`\ufffd`)) {
+		*e = runner.Event{}
+		if err := json.Unmarshal(line, e); err != nil {
+			return fmt.Errorf("read back event %d of %s: %w", seq, r.id, err)
 		}
 	}
 	return nil
 }
 
-func (r *Record) append(e *runner.Event) error {
-	if err := r.usable(); err != nil {
+// written takes in events that are in the file.
+func (r *Record) written(events []runner.Event, lines []byte) error {
+	if len(events) == 0 {
+		return nil
+	}
+	r.size += int64(len(lines))
+	r.sum.Write(lines)
+	if err := r.restamp(); err != nil {
+		r.broken = errors.Join(r.broken, err)
 		return err
 	}
-	e.Seq = len(r.events) + 1
-	if r.mask != nil && !e.Decision() {
-		*e = e.Rewrite(r.mask.Text)
-	}
-	line, err := encode(e)
-	if err != nil {
-		return err
-	}
-	if bytes.Contains(line, []byte(`\ufffd`)) {
-		*e = runner.Event{}
-		if err := json.Unmarshal(line, e); err != nil {
-			return fmt.Errorf("read back event %d of %s: %w", len(r.events)+1, r.id, err)
+	save := false
+	for i := range events {
+		e := &events[i]
+		r.events = append(r.events, *e)
+		r.outline.Add(e)
+		switch e.Kind {
+		case runner.RunStarted, runner.RunInterrupted, runner.RunKilled, runner.RunEnded, runner.RunSettled,
+			runner.RunMerged, runner.RunDiscarded, runner.AskRaised:
+			save = true
 		}
 	}
-	if err := r.foreign(false); err != nil {
-		return err
-	}
-	if n, err := r.file.Write(line); err != nil || n != len(line) {
-		return r.cutBack(e, n, err)
-	}
-	r.size += int64(len(line))
-	r.sum.Write(line)
-	if err := r.restamp(); err != nil {
-		r.broken = err
-		return err
-	}
-	r.events = append(r.events, *e)
-	r.outline.Add(e)
 	select {
 	case r.dirty <- struct{}{}:
 	default:
 	}
-	switch e.Kind {
-	case runner.RunStarted, runner.RunInterrupted, runner.RunKilled, runner.RunEnded, runner.RunSettled,
-		runner.RunMerged, runner.RunDiscarded, runner.AskRaised:
+	if save {
 		r.saveCache()
 	}
 	return nil
@@ -162,14 +198,12 @@ func (r *Record) usable() error {
 	return r.broken
 }
 
-// cutBack removes the part of a line that a full disk let through, so that the log still ends at a whole event.
-func (r *Record) cutBack(e *runner.Event, n int, err error) error {
-	if err == nil {
-		err = io.ErrShortWrite
-	}
+// cutBack removes the part of a line that a full disk let through, so that the log still ends at a whole event. n bytes
+// were written, of which those up to the last end are whole lines; e is the event that is not there.
+func (r *Record) cutBack(e *runner.Event, ends []int, n int, err error) error {
 	r.broken = fmt.Errorf("write event %d (%s) to the log of %s: %w", e.Seq, e.Kind, r.id, err)
-	if n > 0 {
-		if err := r.file.Truncate(r.size); err != nil {
+	if whole := end(ends); n > whole {
+		if err := r.file.Truncate(r.size + int64(whole)); err != nil {
 			r.broken = errors.Join(r.broken, fmt.Errorf("take back the part that was written: %w", err))
 		}
 	}
@@ -182,7 +216,7 @@ func (r *Record) restamp() error {
 	if err != nil {
 		return fmt.Errorf("look at the log of %s: %w", r.id, err)
 	}
-	r.stamp = stampOf(info)
+	r.own, r.stamp = info, stampOf(info)
 	return nil
 }
 
@@ -193,11 +227,7 @@ func (r *Record) foreign(whole bool) error {
 	if err != nil {
 		return r.meddled("it cannot be found: %v", err)
 	}
-	mine, err := r.file.Stat()
-	if err != nil {
-		return fmt.Errorf("look at the log of %s: %w", r.id, err)
-	}
-	if !os.SameFile(info, mine) {
+	if !os.SameFile(info, r.own) {
 		return r.meddled("it was replaced by another file")
 	}
 	if info.Size() != r.size {
@@ -283,13 +313,11 @@ func (r *Record) SetAside() (string, error) {
 	if err := r.usable(); err != nil {
 		return "", err
 	}
-	var data []byte
+	var lines bytes.Buffer
 	for i := range r.events {
-		line, err := encode(&r.events[i])
-		if err != nil {
+		if err := encode(&lines, &r.events[i]); err != nil {
 			return "", err
 		}
-		data = append(data, line...)
 	}
 	path := filepath.Join(r.dir, logName)
 	kept := ""
@@ -298,6 +326,7 @@ func (r *Record) SetAside() (string, error) {
 			return "", err
 		}
 	}
+	data := lines.Bytes()
 	if err := replace(path, data); err != nil {
 		return "", fmt.Errorf("write the log of %s anew: %w", r.id, err)
 	}

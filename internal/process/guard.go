@@ -33,10 +33,16 @@ type Guard struct {
 	// Terminal is where a view may be drawn, nil when there will be none. See Screen.
 	Terminal *os.File
 
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	pipe *os.File
+	mu      sync.Mutex
+	cmd     *exec.Cmd
+	pipe    *os.File
+	ended   []byte // what is still to be told of groups that have ended
+	telling bool   // it will be told in a moment
 }
+
+// tellTime is how long the guard may not know that a group has ended. It is told so with the next group that begins,
+// since most programs that end are followed by another.
+const tellTime = 50 * time.Millisecond
 
 // Start starts the guard process: self is the path of this binary. A second call does nothing.
 func (g *Guard) Start(self string) error {
@@ -73,11 +79,22 @@ func (g *Guard) Add(pgid int) error {
 	return g.tell(fmt.Sprintf("add %d %d", pgid, ticks))
 }
 
-// Remove tells the guard that a group has ended.
-func (g *Guard) Remove(pgid int) error {
+// Remove tells the guard, within tellTime, that a group has ended.
+func (g *Guard) Remove(pgid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.tell(fmt.Sprintf("remove %d", pgid))
+	if !g.telling {
+		g.telling = true
+		time.AfterFunc(tellTime, func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.telling = false
+			if len(g.ended) > 0 {
+				g.tell("")
+			}
+		})
+	}
+	g.ended = fmt.Appendf(g.ended, "remove %d\n", pgid)
 }
 
 // Screen tells the guard whether a view has the terminal now.
@@ -97,11 +114,14 @@ func (g *Guard) Pid() int {
 	return g.cmd.Process.Pid
 }
 
+// tell writes a line to the guard, after what is still to be told.
 func (g *Guard) tell(line string) error {
 	if g.pipe == nil {
 		return errors.New("the guard is not running")
 	}
-	if _, err := io.WriteString(g.pipe, line+"\n"); err != nil {
+	text := append(g.ended, line+"\n"...)
+	g.ended = g.ended[:0]
+	if _, err := g.pipe.Write(text); err != nil {
 		return fmt.Errorf("tell the guard: %w", err)
 	}
 	return nil
@@ -113,6 +133,9 @@ func (g *Guard) Close() error {
 	defer g.mu.Unlock()
 	if g.pipe == nil {
 		return nil
+	}
+	if len(g.ended) > 0 {
+		g.tell("")
 	}
 	g.pipe.Close()
 	g.pipe = nil

@@ -16,3 +16,42 @@ func widen(f *os.File) {
 		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, widePipe) })
 	}
 }
+
+// newPipe makes a pipe between Foundry and a program; write says that Foundry writes. Only Foundry's end is made so that
+// it can be waited for without a thread: the program's would have to be made as it was before it is handed on.
+func newPipe(write bool) (ours, theirs *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	mine, other := ends[0], ends[1]
+	if write {
+		mine, other = other, mine
+	}
+	if err := unix.SetNonblock(mine, true); err != nil {
+		unix.Close(mine)
+		unix.Close(other)
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(mine), "|"), os.NewFile(uintptr(other), "|"), nil
+}
+
+// awaitEnd returns when a child of this process has ended, or cannot be waited for in this way. Unlike a wait for its
+// status it needs no thread meanwhile. Nobody else may take the child's status before.
+func awaitEnd(pid int) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return // a kernel older than 5.10
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	c, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	c.Read(func(fd uintptr) bool {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		return err == nil && info.Signo != 0 || err != nil && err != unix.EAGAIN && err != unix.EINTR
+	})
+}

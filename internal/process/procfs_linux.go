@@ -126,9 +126,49 @@ func zombie(pid int) bool {
 
 // withToken returns the living processes whose environment at their start had NAME=VALUE. Foundry itself is
 // never among them.
-func withToken(name, value string) []int {
-	return withEntry(name+"=", func(_ int, v string) bool { return v == value })
+func withToken(name, value string) []int { return carriers(pids(), name, value) }
+
+// carriers returns those of the given processes that withToken would return.
+func carriers(pids []int, name, value string) []int {
+	return withEntry(pids, name+"=", func(pid int, v string) bool { return v == value && leads(pid) })
 }
+
+// leads reports whether a number is that of a process, and not that of another of its threads: those are not listed
+// in /proc, but can be looked up there.
+func leads(pid int) bool {
+	b := slurp("/proc/"+strconv.Itoa(pid)+"/status", make([]byte, 0, 2048))
+	_, rest, ok := bytes.Cut(b, []byte("\nTgid:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return ok && string(bytes.TrimSpace(line)) == strconv.Itoa(pid)
+}
+
+// The kernel gives pids out in order, and begins again behind the last one. None gives out pidRate of them in a
+// second, so that for some time after a process was started it is sure that all that were started since have the
+// numbers that follow its own.
+const (
+	pidRate    = 1_000_000
+	mostLooked = 256 // numbers: looking for more of them takes longer than asking what processes there are
+)
+
+// startedSince returns the numbers of all processes that were started since a process was, which was not before begin.
+// Some may be those of threads, or of processes that are gone. It returns every process when it cannot tell.
+func startedSince(pid int, begin time.Time) []int {
+	last := newest()
+	if last < pid || last-pid > mostLooked || time.Since(begin) > time.Duration(maxPid())*time.Second/pidRate {
+		return pids()
+	}
+	out := make([]int, 0, last-pid)
+	for p := pid + 1; p <= last; p++ {
+		out = append(out, p)
+	}
+	return out
+}
+
+// maxPid is how many pids the kernel gives out before it begins again; 0 when that is not known.
+var maxPid = sync.OnceValue(func() int {
+	n, _ := strconv.Atoi(string(bytes.TrimSpace(slurp("/proc/sys/kernel/pid_max", nil))))
+	return n
+})
 
 // abandoned returns the living processes in a directory, or below it, that carry the token of a Foundry process that
 // has died. A pid says something only among processes that share their numbering.
@@ -138,7 +178,7 @@ func abandoned(dir string) []int {
 	if err != nil {
 		return nil
 	}
-	return withEntry(ownToken+"=", func(pid int, token string) bool {
+	return withEntry(pids(), ownToken+"=", func(pid int, token string) bool {
 		var owner, start uint64
 		if n, _ := fmt.Sscanf(token, "%d.%d.", &owner, &start); n != 2 || start == 0 {
 			return false
@@ -155,12 +195,15 @@ func abandoned(dir string) []int {
 	})
 }
 
-// withEntry returns the living processes whose environment at their start had an entry that begins with the prefix
-// and of whose rest want says yes. Foundry itself is never among them.
-func withEntry(prefix string, want func(pid int, rest string) bool) (found []int) {
+// withEntry returns those of the given processes that are alive and whose environment at their start had an entry that
+// begins with the prefix and of whose rest want says yes. Foundry itself is never among them.
+func withEntry(pids []int, prefix string, want func(pid int, rest string) bool) (found []int) {
+	if len(pids) == 0 {
+		return nil
+	}
 	self := os.Getpid()
 	buf := make([]byte, 0, 16<<10)
-	for _, pid := range pids() {
+	for _, pid := range pids {
 		if pid == self || pid == 1 {
 			continue
 		}

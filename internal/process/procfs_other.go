@@ -5,19 +5,21 @@ package process
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Other systems have no /proc: groups are known by their leader alone, and what left its group is not found.
 
 const canList = false
 
-func newest() int                    { return 0 }
-func inGroup(int) []int              { return nil }
-func zombie(int) bool                { return false }
-func withToken(string, string) []int { return nil }
-func abandoned(string) []int         { return nil }
-func describe(pid int) string        { return fmt.Sprintf("pid %d", pid) }
-func reap(int)                       {}
+func startedSince(int, time.Time) []int    { return nil }
+func inGroup(int) []int                    { return nil }
+func zombie(int) bool                      { return false }
+func withToken(string, string) []int       { return nil }
+func carriers([]int, string, string) []int { return nil }
+func abandoned(string) []int               { return nil }
+func describe(pid int) string              { return fmt.Sprintf("pid %d", pid) }
+func reap(int)                             {}
 
 // StartTime is not known on this system; it always fails.
 func StartTime(int) (ticks uint64, boot string, err error) {

@@ -45,11 +45,11 @@ var selfIdentity = sync.OnceValue(func() Identity { return Identify(os.Getpid())
 // grace, KILL; a deadline of ctx counts as a timeout.
 func Run(ctx context.Context, s Spec) Result {
 	begin := time.Now()
-	r := &running{spec: s, exited: make(chan struct{}), res: Result{Exit: -1}}
+	r := &running{spec: s, begin: begin, exited: make(chan struct{}), res: Result{Exit: -1}}
 	if s.Grace <= 0 {
 		r.spec.Grace = DefaultGrace
 	}
-	r.run(ctx, begin)
+	r.run(ctx)
 	r.res.Elapsed = time.Since(begin)
 	return r.res
 }
@@ -57,6 +57,7 @@ func Run(ctx context.Context, s Spec) Result {
 // running is one call of Run.
 type running struct {
 	spec    Spec
+	begin   time.Time
 	cmd     *exec.Cmd
 	sink    *sink
 	token   string
@@ -64,19 +65,19 @@ type running struct {
 	res     Result
 	exited  chan struct{} // closed when the leader was reaped
 	state   *os.ProcessState
-	readers sync.WaitGroup
+	reading atomic.Int32  // streams that have not ended
 	quiet   chan struct{} // closed when all output was read
 	ends    []*os.File    // our ends of the pipes
 }
 
-func (r *running) run(ctx context.Context, begin time.Time) {
+func (r *running) run(ctx context.Context) {
 	if reason, over := expired(ctx, r.spec.Kill); over {
 		r.res.Reason = reason
 		return
 	}
 	var limit <-chan time.Time
 	if r.spec.Timeout > 0 {
-		t := time.NewTimer(r.spec.Timeout - time.Since(begin))
+		t := time.NewTimer(r.spec.Timeout - time.Since(r.begin))
 		defer t.Stop()
 		limit = t.C
 	}
@@ -206,13 +207,9 @@ func (r *running) try(ctx context.Context, path string, argv []string) (err erro
 		}
 	}()
 	pipe := func(write bool) (*os.File, *os.File, error) {
-		pr, pw, err := os.Pipe()
+		ours, their, err := newPipe(write)
 		if err != nil {
 			return nil, nil, err
-		}
-		ours, their := pr, pw
-		if write {
-			ours, their = pw, pr
 		}
 		r.ends, theirs = append(r.ends, ours), append(theirs, their)
 		return ours, their, nil
@@ -224,6 +221,8 @@ func (r *running) try(ctx context.Context, path string, argv []string) (err erro
 			return err
 		}
 		in, c.Stdin = ours, their
+	} else if c.Stdin, err = nothing(); err != nil {
+		return err
 	}
 	ours, their, err := pipe(false)
 	if err != nil {
@@ -275,6 +274,7 @@ func (r *running) try(ctx context.Context, path string, argv []string) (err erro
 		s.Started(c.Process.Pid)
 	}
 	go func() {
+		awaitEnd(c.Process.Pid)
 		c.Wait()
 		r.state = c.ProcessState
 		release()
@@ -290,45 +290,60 @@ func (r *running) try(ctx context.Context, path string, argv []string) (err erro
 			in.Close()
 		}()
 	}
+	r.quiet = make(chan struct{})
 	if errs == nil {
+		r.reading.Store(1)
 		r.read(Merged, out)
 	} else {
+		r.reading.Store(2)
 		r.read(Stdout, out)
 		r.read(Stderr, errs)
 	}
-	r.quiet = make(chan struct{})
-	go func() {
-		r.readers.Wait()
-		close(r.quiet)
-	}()
 	return nil
 }
 
-// piece is how much output is read at once, in bytes, and muchOutput how much makes a program a loud one.
+// nothing is what programs read whose input is empty. It stays open.
+var nothing = sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) })
+
+// sip is how much output is read at once in the beginning, piece how much once a program has written that much at once,
+// in bytes, and muchOutput how much makes a program a loud one.
 const (
+	sip        = 4 << 10
 	piece      = 256 << 10
 	muchOutput = 1 << 20
 )
 
-// pieces are what output is read into. One for each program would keep the garbage collector busy.
-var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
+// sips and pieces are what output is read into. One for each program would keep the garbage collector busy.
+var (
+	sips   = sync.Pool{New: func() any { return new([sip]byte) }}
+	pieces = sync.Pool{New: func() any { return new([piece]byte) }}
+)
 
 // read takes a stream until its end, or until drain closes the pipe.
 func (r *running) read(s Stream, f *os.File) {
-	r.readers.Add(1)
 	go func() {
-		defer r.readers.Done()
-		buf := pieces.Get().(*[piece]byte)
-		defer pieces.Put(buf)
+		defer func() {
+			if r.reading.Add(-1) == 0 {
+				close(r.quiet)
+			}
+		}()
+		first := sips.Get().(*[sip]byte)
+		defer sips.Put(first)
+		buf := first[:]
 		seen, wide := 0, false
 		for {
-			n, err := f.Read(buf[:])
+			n, err := f.Read(buf)
 			if seen += n; seen >= muchOutput && !wide {
 				wide = true
 				widen(f)
 			}
 			if n > 0 {
 				r.sink.take(s, buf[:n])
+			}
+			if n == sip && len(buf) == sip {
+				more := pieces.Get().(*[piece]byte)
+				defer pieces.Put(more)
+				buf = more[:]
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {

@@ -97,13 +97,13 @@ func (r *running) gone() bool {
 }
 
 // strays returns the processes that this program started and that left its group: those in it are asked by one signal
-// to the group, and many a program takes a second one for impatience. When nothing was started on this system since the
-// leader was, there can be none, and looking at every process is spared.
+// to the group, and many a program takes a second one for impatience. Only those can be among them that were started on
+// this system since the leader was.
 func (r *running) strays() []int {
-	if r.token == "" || newest() == r.res.Pid {
+	if r.token == "" {
 		return nil
 	}
-	return outside(withToken(ownToken, r.token), r.group)
+	return outside(carriers(startedSince(r.res.Pid, r.begin), ownToken, r.token), r.group)
 }
 
 // leftovers ends what is still there after the leader. What holds a pipe gets a moment to finish by itself,
@@ -158,6 +158,11 @@ func (r *running) leftovers() {
 
 // drained waits until all output was read, at most for d.
 func (r *running) drained(d time.Duration) bool {
+	select {
+	case <-r.quiet:
+		return true
+	default:
+	}
 	if d <= 0 {
 		d = pollTime
 	}

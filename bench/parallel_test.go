@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkParallel runs 1,000 independent commands that do nothing, eight at a time, with the journal on. The floor is
+// ninja on the same commands: it has no journal, no worktree, and keeps none of them from outliving it. A program is
+// executed directly by Foundry, and through a shell by ninja; of what only a shell knows both start one. x-spent is the
+// ratio of the processor time that each used with all that it started.
+func BenchmarkParallel(b *testing.B) {
+	ninja, err := exec.LookPath("ninja")
+	if err != nil {
+		b.Skip("ninja is not installed")
+	}
+	program, err := exec.LookPath("true")
+	if err != nil {
+		b.Skip("no program `true`: ", err)
+	}
+	for _, c := range []struct{ name, command string }{{"program", program}, {"shell", "true"}} {
+		b.Run(c.name, func(b *testing.B) { parallel(b, ninja, c.command) })
+	}
+}
+
+func parallel(b *testing.B, ninja, command string) {
+	const many, jobs = 1000, "8"
+	var rules, phases strings.Builder
+	fmt.Fprintf(&rules, "rule step\n  command = %s\n", command)
+	phases.WriteString("version: 1\nproject: {merge: never}\npipelines:\n  p:\n    request: none\n    phases:\n")
+	for i := range many {
+		fmt.Fprintf(&rules, "build p%d: step\n", i)
+		fmt.Fprintf(&phases, "      - {id: p%d, needs: [], run: %q}\n", i, command)
+	}
+	theirs := b.TempDir()
+	if err := os.WriteFile(filepath.Join(theirs, "build.ninja"), []byte(rules.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	dir := repository(b, map[string]string{"foundry.yaml": phases.String()})
+	floor, ours := never(), never()
+	var spentFloor, spentOurs time.Duration
+	measure := func(q *quickest, spent *time.Duration, program, dir string, args ...string) {
+		from, _ := childrenTime()
+		q.time(func() { run(b, dir, program, args...) })
+		until, _ := childrenTime()
+		*spent += until - from
+	}
+	rounds(b, 7, func() {
+		measure(&floor, &spentFloor, ninja, theirs, "-j", jobs)
+		measure(&ours, &spentOurs, foundry(), dir, "up", "p", "-j", jobs, "--output", "json")
+		// The next run finds the repository as this one did.
+		for _, left := range []string{".foundry", ".foundry-worktrees"} {
+			if err := os.RemoveAll(filepath.Join(dir, left)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		run(b, dir, "git", "worktree", "prune")
+	})
+	report(b, floor.ms(), ours.ms())
+	if spentFloor > 0 {
+		b.ReportMetric(float64(spentOurs)/float64(spentFloor), "x-spent")
+	}
+}
