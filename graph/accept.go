@@ -66,17 +66,7 @@ func (c *compiler) criterion(i int) {
 		return
 	}
 	out.Command.Env = mergeEnv(c.project, out.Command.Env)
-	texts := slices.Clone(out.Command.Script.Argv)
-	for _, v := range out.Command.Env {
-		texts = append(texts, v.Value)
-	}
-	for _, t := range texts {
-		for _, r := range t.Reads() {
-			if r.Phase == "" && r.Field == "feedback" {
-				c.list.Report(diag.TemplateUnknown, r.Span, "a criterion is given no feedback").Hintf("remove it")
-			}
-		}
-	}
+	c.outsidePhases(&out.Command, "a criterion", "feedback")
 	c.g.Criteria = append(c.g.Criteria, out)
 }
 

@@ -166,6 +166,7 @@ func (c *compiler) run() {
 	c.texts()      // conditions, templates, gates
 	c.boundaries() // what each phase may write
 	c.acceptance() // accept, criteria
+	c.afters()     // what follows the end of a run
 	if len(c.g.Phases) > 0 {
 		c.follow()        // where the rules can lead: reachability and its findings
 		c.judgeAccept()   // whether accept can hold, and on which paths

@@ -339,6 +339,15 @@ func (g *Graph) settingParts() []part {
 		}},
 		{"isolation", func(d *digest) { d.int(int(g.Isolation)) }},
 		{"merge", func(d *digest) { d.int(int(g.Merge)) }},
+		{"after", func(d *digest) {
+			d.int(len(g.After))
+			for i := range g.After {
+				a := &g.After[i]
+				d.text(a.ID, a.On.String())
+				d.cond(a.When)
+				d.command(&a.Command)
+			}
+		}},
 		{"request", func(d *digest) { d.bool(g.NeedRequest, g.NoRequest) }},
 		{"project.name", func(d *digest) { d.text(p.Name) }},
 		{"project.base", func(d *digest) { d.text(p.Base) }},

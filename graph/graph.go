@@ -60,6 +60,7 @@ type Graph struct {
 	Phases []Phase
 	Rules  []Rule
 	Agents []Agent
+	After  []AfterRun // what follows the end of a run, in the order in which it starts
 
 	Bound       Bound
 	Fingerprint string // changes when anything that a run depends on changes
@@ -314,6 +315,30 @@ type Command struct {
 	ExitCodes []int
 	Nonzero   bool
 }
+
+// AfterRun is a command that follows the end of a run: it starts once, when what follows from the verdict is done.
+type AfterRun struct {
+	ID      string
+	On      On
+	When    *dsl.Cond // nil: always
+	Command Command
+	Span    diag.Span
+}
+
+// On says which runs something follows. The zero value is invalid.
+type On uint8
+
+// The runs.
+const (
+	Accepted On = iota + 1
+	Rejected
+	Always // every run that was not killed
+)
+
+var onWords = [...]string{Accepted: "accepted", Rejected: "rejected", Always: "always"}
+
+// String names the list as the file does.
+func (o On) String() string { return onWords[o] }
 
 // Criterion is a check that runs before acceptance, and once before the work.
 type Criterion struct {

@@ -22,6 +22,7 @@ type jsonGraph struct {
 	Limits      jsonLimits      `json:"limits"`
 	Phases      []jsonPhase     `json:"phases"`
 	Criteria    []jsonCriterion `json:"criteria"`
+	After       []jsonAfter     `json:"after"`
 	Bound       jsonBound       `json:"bound"`
 	Fingerprint string          `json:"fingerprint"`
 }
@@ -70,6 +71,14 @@ type jsonReview struct {
 	Agent          string `json:"agent"`
 	Retries        int    `json:"retries"`
 	RevertRejected bool   `json:"revert_rejected"`
+}
+
+// jsonAfter is a command that follows the end of a run.
+type jsonAfter struct {
+	ID   string `json:"id"`
+	On   string `json:"on"` // accepted, rejected, always
+	When string `json:"when,omitempty"`
+	Run  string `json:"run"`
 }
 
 // jsonCall is what a call runs; the phases of it follow under the names call/phase.
@@ -127,7 +136,15 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 	for i := range g.Phases {
 		out.Phases = append(out.Phases, g.jsonPhase(&g.Phases[i]))
 	}
-	out.Criteria = jsonCriteria(g.Criteria)
+	out.Criteria, out.After = jsonCriteria(g.Criteria), []jsonAfter{}
+	for i := range g.After {
+		a := &g.After[i]
+		row := jsonAfter{ID: a.ID, On: a.On.String(), Run: a.Command.Script.Label}
+		if a.When != nil {
+			row.When = a.When.Text()
+		}
+		out.After = append(out.After, row)
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -90,6 +90,13 @@ func mergePipeline(parent, child schema.Pipeline) schema.Pipeline {
 	if out.Phases == nil {
 		out.Phases = parent.Phases
 	}
+	for _, l := range []struct{ to, from *schema.AfterList }{
+		{&out.After.Accepted, &parent.After.Accepted}, {&out.After.Rejected, &parent.After.Rejected}, {&out.After.Always, &parent.After.Always},
+	} {
+		if !l.to.Set {
+			*l.to = *l.from
+		}
+	}
 	out.Params = slices.Clone(parent.Params)
 	for _, p := range child.Params {
 		i := slices.IndexFunc(out.Params, func(o schema.Param) bool { return o.Name.Value == p.Name.Value })

@@ -40,6 +40,10 @@ func (g *Graph) Text() string {
 		g.below(&b, &g.Phases[i])
 	}
 	criteria(&b, "", g.Criteria)
+	for i := range g.After {
+		a := &g.After[i]
+		fmt.Fprintf(&b, "after %s %s: %s\n", a.On, a.ID, clip(oneLine(a.Command.Script.Label), 60))
+	}
 	b.WriteByte('\n')
 	b.WriteString(g.boundText())
 	return b.String()

@@ -73,6 +73,8 @@ const (
 	PermissionAsked    Kind = "permission.asked"    // of a person, for an agent in the middle of a turn
 	PermissionAnswered Kind = "permission.answered" // by the person; without an answer there was none in time
 	SetupRan           Kind = "setup.ran"
+	AfterStarted       Kind = "after.started" // a command of `after` is about to be started; one that has this and no end may have done all of it
+	AfterEnded         Kind = "after.ended"
 )
 
 // Event is one line of a run's log. Seq counts from 1 without gaps; At is stamped by whoever appends it, in
@@ -102,7 +104,7 @@ type Event struct {
 	Tree      string          `json:"tree,omitempty"`     // a git tree
 	Ref       string          `json:"ref,omitempty"`
 	Kept      string          `json:"kept,omitempty"`    // boundary.checked, review.checked: the ref that still holds what was undone
-	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work
+	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work; after.*: accepted, rejected, always
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`
 	Model     string          `json:"model,omitempty"` // turn.started, turn.ended: the one asked for; "" is the harness's own choice
@@ -121,8 +123,9 @@ type Event struct {
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
 	Optional  bool            `json:"optional,omitempty"`   // criterion.checked: it is reported, and decides nothing
+	After     string          `json:"after,omitempty"`      // after.*: its id; the list that it stands in is the purpose
 	Gate      string          `json:"gate,omitempty"`       // gate.checked
-	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; review.judged: pass, fail, unreachable, unverified; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused
+	Outcome   string          `json:"outcome,omitempty"`    // gate.checked: passed, failed, empty; review.judged: pass, fail, unreachable, unverified; criterion.checked: passed, failed, unverified; activity: failed, allowed, refused; after.ended: passed, failed, skipped, unknown
 	Checks    []gates.Check   `json:"checks,omitempty"`     // gate.checked; review.checked, review.judged: what the reviewer cites
 	Answer    string          `json:"answer,omitempty"`     // ask.answered, permission.answered: approve, reject
 	Who       string          `json:"who,omitempty"`

@@ -304,8 +304,31 @@ type Pipeline struct {
 	Criteria    []Criterion
 	FailFast    Bool
 	KeepGoing   Bool
+	After       After
 	Phases      []Phase
 	Span        diag.Span
+}
+
+// After is what follows the end of a run.
+type After struct{ Accepted, Rejected, Always AfterList }
+
+// AfterList is one of its lists. Set: it was written, if only to say that nothing follows.
+type AfterList struct {
+	List []AfterPhase
+	Set  bool
+}
+
+// AfterPhase is a command that follows the end of a run.
+type AfterPhase struct {
+	ID        Text
+	When      Text
+	Run       Script
+	Command   Text
+	Env       Pairs
+	Dir       Text
+	Timeout   Duration
+	ExitCodes ExitCodes
+	Span      diag.Span
 }
 
 // Param is a parameter of a pipeline.

@@ -144,7 +144,7 @@ func (g *generator) section(name string) object {
 	switch name {
 	case "phase":
 		out = append(out, member{"oneOf", phaseKinds(keys)})
-	case "criterion":
+	case "criterion", "after_phase":
 		out = append(out, member{"oneOf", []any{requires("run"), requires("command")}})
 	case "output":
 		out = append(out, member{"oneOf", []any{requires("regex"), requires("json")}})

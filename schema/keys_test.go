@@ -15,23 +15,25 @@ import (
 
 // allKeys is the table of the language's documentation.
 var allKeys = map[string]string{
-	"file":      "version default include project commands envelopes gates agents pipelines tests",
-	"project":   "name base isolation merge protect env harness argv model models secrets hooks worktree keep",
-	"worktree":  "copy link setup scratch",
-	"keep":      "runs days log",
-	"command":   "run dir env timeout exit_codes",
-	"envelope":  "extends fields",
-	"field":     "type of enum required default fields",
-	"gate":      "require message",
-	"agent":     "extends description harness argv script model models effort tools system prompt envelope envelope_retries writes protect permissions env turn_timeout stall_timeout fallback sandbox",
-	"models":    "light heavy",
-	"tools":     "allow deny",
-	"sandbox":   "write",
-	"script":    "item files run reply",
-	"pipeline":  "extends patch description params request isolation merge protect accept limits criteria fail_fast keep_going after phases",
-	"param":     "type default required choices",
-	"limits":    "time turns tokens cost phases",
-	"criterion": "name run command exit_codes required",
+	"file":        "version default include project commands envelopes gates agents pipelines tests",
+	"project":     "name base isolation merge protect env harness argv model models secrets hooks worktree keep",
+	"worktree":    "copy link setup scratch",
+	"keep":        "runs days log",
+	"command":     "run dir env timeout exit_codes",
+	"envelope":    "extends fields",
+	"field":       "type of enum required default fields",
+	"gate":        "require message",
+	"agent":       "extends description harness argv script model models effort tools system prompt envelope envelope_retries writes protect permissions env turn_timeout stall_timeout fallback sandbox",
+	"models":      "light heavy",
+	"tools":       "allow deny",
+	"sandbox":     "write",
+	"script":      "item files run reply",
+	"pipeline":    "extends patch description params request isolation merge protect accept limits criteria fail_fast keep_going after phases",
+	"param":       "type default required choices",
+	"limits":      "time turns tokens cost phases",
+	"criterion":   "name run command exit_codes required",
+	"after":       "accepted rejected always",
+	"after_phase": "id when run command env dir timeout exit_codes",
 	"phase": "id description hint needs detour when optional route gates timeout env dir writes protect commits parallel agent prompt inputs envelope model retries session review review_retries " +
 		"revert_rejected reuse run command builtin message exit_codes outputs repeat sources ask call set each",
 	"patch":  "after",
@@ -43,7 +45,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "after parallel session each"
+const notBuiltKeys = "parallel session each"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -84,7 +86,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 		"file": "%", "project": "project: {%}", "worktree": "project: {worktree: {%}}", "keep": "project: {keep: {%}}", "command": "commands: {a: {%}}", "envelope": "envelopes: {a: {%}}",
 		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}", "sandbox": "agents: {a: {sandbox: {%}}}",
 		"script": "agents: {a: {script: [{%}]}}", "pipeline": "pipelines: {p: {%}}", "param": "pipelines: {p: {params: {a: {%}}}}", "limits": "pipelines: {p: {limits: {%}}}",
-		"criterion": "pipelines: {p: {criteria: [{%}]}}", "phase": "pipelines: {p: {phases: [{%}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
+		"criterion": "pipelines: {p: {criteria: [{%}]}}", "after": "pipelines: {p: {after: {%}}}", "after_phase": "pipelines: {p: {after: {always: [{%}]}}}", "phase": "pipelines: {p: {phases: [{%}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
 		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]", "review": "tests: [{given: {a: [{review: {%}}]}}]",
 	}
 	for _, k := range Keys() {

@@ -19,33 +19,35 @@ const Version = 1
 
 // language holds every section. Its rows refer to one another through it. Once built it is only read.
 type language struct {
-	file      *section[Document]
-	testFile  *section[Document]
-	project   *section[Project]
-	worktree  *section[Worktree]
-	keep      *section[Keep]
-	command   *section[Command]
-	envelope  *section[Envelope]
-	field     *section[Field]
-	gate      *section[Gate]
-	prose     *section[Prose]
-	agent     *section[Agent]
-	models    *section[Models]
-	tools     *section[Agent]
-	sandbox   *section[Sandbox]
-	turn      *section[ScriptTurn]
-	pipeline  *section[Pipeline]
-	param     *section[Param]
-	limits    *section[Limits]
-	criterion *section[Criterion]
-	phase     *section[Phase]
-	patch     *section[Patch]
-	output    *section[Output]
-	test      *section[Test]
-	entry     *section[Entry]
-	usage     *section[Usage]
-	review    *section[Review]
-	expect    *section[Expect]
+	file       *section[Document]
+	testFile   *section[Document]
+	project    *section[Project]
+	worktree   *section[Worktree]
+	keep       *section[Keep]
+	command    *section[Command]
+	envelope   *section[Envelope]
+	field      *section[Field]
+	gate       *section[Gate]
+	prose      *section[Prose]
+	agent      *section[Agent]
+	models     *section[Models]
+	tools      *section[Agent]
+	sandbox    *section[Sandbox]
+	turn       *section[ScriptTurn]
+	pipeline   *section[Pipeline]
+	param      *section[Param]
+	limits     *section[Limits]
+	criterion  *section[Criterion]
+	after      *section[After]
+	afterPhase *section[AfterPhase]
+	phase      *section[Phase]
+	patch      *section[Patch]
+	output     *section[Output]
+	test       *section[Test]
+	entry      *section[Entry]
+	usage      *section[Usage]
+	review     *section[Review]
+	expect     *section[Expect]
 }
 
 // theLanguage is built when it is first needed.
@@ -86,6 +88,8 @@ func (l *language) legal(name string) []string {
 	add(l.param.noun, l.param.find(name) != nil)
 	add(l.limits.noun, l.limits.find(name) != nil)
 	add(l.criterion.noun, l.criterion.find(name) != nil)
+	add(l.after.noun, l.after.find(name) != nil)
+	add(l.afterPhase.noun, l.afterPhase.find(name) != nil)
 	add(l.phase.noun, l.phase.find(name) != nil)
 	add(l.patch.noun, slices.ContainsFunc(l.patch.own(), func(k Key) bool { return k.Name == name }))
 	add(l.output.noun, l.output.find(name) != nil)

@@ -42,9 +42,13 @@ func (l *language) pipelines() {
 		}),
 		boolean("fail_fast", "whether the first failure stops everything", func(p *Pipeline) *Bool { return &p.FailFast }).def("false"),
 		boolean("keep_going", "whether phases run although what they need failed", func(p *Pipeline) *Bool { return &p.KeepGoing }).def("false"),
-		unbuilt[Pipeline]("after", ShapeSection, "code phases after the run has ended"),
+		nested("after", "after", "commands for when the run has ended and its work is where it belongs", func(d *decoder, v value, p *Pipeline) {
+			mapping(d, l.after, v, &p.After)
+			d.distinctAfter(&p.After)
+		}),
 		list("phases", "phase", "the phases, in order", func(d *decoder, v value, p *Pipeline) { p.Phases = d.phases(v) }).must().unless("extends"),
 	)
+	l.afters()
 	l.param = newSection("param", "a param",
 		text("type", "what it holds", func(p *Param) *Text { return &p.Type }).enum("string", "text", "int", "bool", "choice", "list", "path").def("string"),
 		data("default", "its value when a run does not set it", func(p *Param) *Data { return &p.Default }),
@@ -69,6 +73,58 @@ func (l *language) pipelines() {
 		exitCodes("exit_codes", "the exit codes that are a pass, or nonzero", func(c *Criterion) *ExitCodes { return &c.ExitCodes }),
 		boolean("required", "whether a run that does not meet it is rejected", func(c *Criterion) *Bool { return &c.Required }).def("true"),
 	)
+}
+
+// afters are the keys of after and of the commands in it.
+func (l *language) afters() {
+	of := func(name, doc string, at func(*After) *AfterList) *key[After] {
+		return list(name, "after_phase", doc, func(d *decoder, v value, a *After) {
+			*at(a) = AfterList{List: listOf(d, v, d.afterPhase), Set: true}
+		})
+	}
+	l.after = newSection("after", "after",
+		of("accepted", "after a run that was accepted: in the merged checkout, or in the worktree where merge is never", func(a *After) *AfterList { return &a.Accepted }),
+		of("rejected", "after a run that was rejected, in its worktree", func(a *After) *AfterList { return &a.Rejected }),
+		of("always", "after every run that was not killed, behind the others", func(a *After) *AfterList { return &a.Always }),
+	)
+	l.afterPhase = newSection("after_phase", "a phase of after",
+		row("id", ShapeText, "its name, for logs and for resume --after", readAfterID).must(),
+		text("when", "the expression without which it is skipped; it may read every phase", func(a *AfterPhase) *Text { return &a.When }),
+		script("run", "the command: a text for a shell, or a list as argv", func(a *AfterPhase) *Script { return &a.Run }),
+		text("command", "the named command", func(a *AfterPhase) *Text { return &a.Command }),
+		pairs("env", "variables of its environment; values are templates, which may read every phase", func(a *AfterPhase) *Pairs { return &a.Env }),
+		text("dir", "the directory it runs in, from the directory of this file", func(a *AfterPhase) *Text { return &a.Dir }),
+		duration("timeout", "how long it may take", func(a *AfterPhase) *Duration { return &a.Timeout }).def("15m"),
+		exitCodes("exit_codes", "the exit codes that are a pass, or nonzero", func(a *AfterPhase) *ExitCodes { return &a.ExitCodes }),
+	)
+}
+
+func readAfterID(d *decoder, _ *Key, v value, a *AfterPhase) {
+	if t, ok := d.text(v); ok && d.checkName(v.via, t, false) {
+		a.ID = t
+	}
+}
+
+func (d *decoder) afterPhase(v value, a *AfterPhase) bool {
+	got, ok := mapping(d, d.lang.afterPhase, v, a)
+	if !ok {
+		return false
+	}
+	a.Span = d.opening(v.node)
+	if a.ID.Set {
+		a.Span = a.ID.Span()
+	}
+	d.exactlyOne(v, got, a.Span, noun{"phase", a.ID.Value}, "run", "command")
+	return true
+}
+
+// distinctAfter reports ids that occur twice in after, whichever list they stand in.
+func (d *decoder) distinctAfter(a *After) {
+	var all []AfterPhase
+	for _, l := range [...]AfterList{a.Accepted, a.Rejected, a.Always} {
+		all = append(all, l.List...)
+	}
+	unique(d, all, "phase", func(x *AfterPhase) *Text { return &x.ID })
 }
 
 func (d *decoder) pipeline(name Text, v value) Pipeline {

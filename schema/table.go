@@ -66,7 +66,7 @@ func Keys() []Key {
 	return slices.Concat(
 		l.file.rows(), l.project.rows(), l.worktree.rows(), l.keep.rows(), l.command.rows(), l.envelope.rows(), l.field.rows(),
 		l.gate.rows(), l.agent.rows(), l.models.rows(), l.tools.rows(), l.sandbox.rows(), l.turn.rows(),
-		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.phase.rows(), l.patch.own(), l.output.rows(),
+		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.after.rows(), l.afterPhase.rows(), l.phase.rows(), l.patch.own(), l.output.rows(),
 		l.test.rows(), l.entry.rows(), l.usage.rows(), l.review.rows(), l.expect.rows(),
 	)
 }

@@ -113,8 +113,11 @@ func knownPhase(pl *place, id, name string) error {
 	}
 	var names []string
 	for _, e := range events {
-		if e.Phase == name {
+		if e.Phase == name || e.After != "" && "after."+e.After == name {
 			return nil
+		}
+		if e.Kind == runner.AfterStarted {
+			names = append(names, "after."+e.After)
 		}
 		if e.Kind == runner.PhaseQueued {
 			names = append(names, e.Phase)

@@ -12,6 +12,7 @@ import (
 
 	"foundry/internal/drive"
 	"foundry/internal/journal"
+	"foundry/internal/report"
 	"foundry/runner"
 )
 
@@ -56,13 +57,9 @@ func discardVerb(s *session) verb {
 }
 
 // landing opens a run that is at rest for one of the two.
-func (s *session) landing(c *cli.Context, verb string) (drive.Scene, *runner.RunInfo, func(), error) {
+func (s *session) landing(c *cli.Context, pl *place, verb string) (drive.Scene, *runner.RunInfo, func(), error) {
 	var none drive.Scene
 	if err := atMost(c, 1); err != nil {
-		return none, nil, nil, err
-	}
-	pl, err := s.openPlace()
-	if err != nil {
 		return none, nil, nil, err
 	}
 	rec, err := pl.openRun(c.Args().First())
@@ -139,16 +136,20 @@ func (s *session) merge(c *cli.Context) error {
 	if how.Untested && !how.Rebase {
 		return badUsage("--untested goes with --rebase").hintf("without it what lands is what was judged")
 	}
-	sc, info, done, err := s.landing(c, "merge")
+	pl, err := s.openPlace()
+	if err != nil {
+		return err
+	}
+	sc, info, done, err := s.landing(c, pl, "merge")
 	if err != nil {
 		return err
 	}
 	defer done()
-	return s.land(context.WithoutCancel(s.ctx), sc, info, how)
+	return s.land(context.WithoutCancel(s.ctx), pl, sc, info, how)
 }
 
-// land merges and says what came of it.
-func (s *session) land(ctx context.Context, sc drive.Scene, info *runner.RunInfo, how drive.Landing) error {
+// land merges, says what came of it, and starts what follows.
+func (s *session) land(ctx context.Context, pl *place, sc drive.Scene, info *runner.RunInfo, how drive.Landing) error {
 	got, err := drive.Land(ctx, sc, info, how)
 	if err != nil {
 		return failure(err)
@@ -169,11 +170,24 @@ func (s *session) land(ctx context.Context, sc drive.Scene, info *runner.RunInfo
 	if got.Hint != "" {
 		fmt.Fprintf(&b, "hint: %s\n", got.Hint)
 	}
-	return s.print(b.String())
+	if err := s.print(b.String()); err != nil {
+		return err
+	}
+	before := len(sc.Record.Events())
+	if err := s.afterwards(pl, sc, info, "", nil); err != nil {
+		return failure(err)
+	}
+	trace := report.TraceOf(info.ID, sc.Record.Events()[before:])
+	s.sayAfter(trace)
+	return s.print(trace.AfterLines(s.style()))
 }
 
 func (s *session) discard(c *cli.Context) error {
-	sc, info, done, err := s.landing(c, "discard")
+	pl, err := s.openPlace()
+	if err != nil {
+		return err
+	}
+	sc, info, done, err := s.landing(c, pl, "discard")
 	if err != nil {
 		return err
 	}
@@ -195,7 +209,7 @@ func (s *session) discard(c *cli.Context) error {
 }
 
 // offerMerge asks the person at the terminal what is to become of an accepted run. No answer keeps it.
-func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.RunInfo) error {
+func (s *session) offerMerge(ctx context.Context, pl *place, sc drive.Scene, info *runner.RunInfo) error {
 	for {
 		word, ok := s.askLine(s.ctx, fmt.Sprintf("\naccepted. merge into %s, discard, or keep? [merge/discard/keep] ", info.Base))
 		switch {
@@ -203,7 +217,7 @@ func (s *session) offerMerge(ctx context.Context, sc drive.Scene, info *runner.R
 			fmt.Fprintln(s.err)
 			return nil
 		case word == "merge":
-			err := s.land(ctx, sc, info, drive.Landing{})
+			err := s.land(ctx, pl, sc, info, drive.Landing{})
 			if p := asProblem(err); err != nil && p.exit == Refused {
 				s.explainProblem(p)
 				return nil

@@ -32,6 +32,9 @@ say the same keep their results, and one that had not ended is simply the new on
 something else runs again, with all that depends on it, and only with --force, since it is paid for again.
 --keep-pipeline goes on with the pipeline as the record has it.
 
+What follows the end of a run (after) is started once. What was not begun when Foundry died is done now; what had begun is
+reported, and only --after starts it again.
+
 Counters and budgets stay used: --retry and --limit grant more, for the record.`,
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "from", Usage: "start again at `PHASE`"},
@@ -40,6 +43,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 				&cli.BoolFlag{Name: "force", Usage: "run finished phases again that the edited pipeline defines otherwise"},
 				&cli.BoolFlag{Name: "keep-pipeline", Usage: "go on with the recorded pipeline, whatever the file says now"},
 				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` for the phases that are blocked"},
+				&cli.StringFlag{Name: "after", Usage: "start the command `ID` of after, whatever became of it before, and nothing else"},
 				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, tty, plain or json (`FORM`); auto is tty on a terminal"},
 				&cli.BoolFlag{Name: "no-input", Usage: "ask nothing; an ask phase parks the run"},
 			},
@@ -54,6 +58,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 			{"foundry resume last --retry 2", "a loop was spent: allow two more rounds"},
 			{"foundry resume run_261130_4f2a --limit turns=+20", "more turns"},
 			{"foundry resume last --force", "the pipeline was edited, finished phases among it"},
+			{"foundry resume last --after push", "what followed the run failed, or was cut off"},
 			{"foundry resume last -m \"the key is in .env now\"", "a phase was blocked"},
 		},
 	}
@@ -73,6 +78,11 @@ func (s *session) resume(c *cli.Context) error {
 		return err
 	}
 	defer rec.Close()
+	if id := c.String("after"); id != "" || landedOrAccepted(rec) {
+		if done, err := s.resumeAfter(pl, rec, id, form); done || err != nil {
+			return err
+		}
+	}
 	if drive.Unsettled(rec.Events()) {
 		info := started(rec.Events())
 		kept, err := s.kept(pl, rec.ID(), rec.Events())
@@ -163,6 +173,9 @@ func (s *session) settleLate(d driving, v runner.View) error {
 		return nil
 	}}
 	if _, err := drive.Settle(context.WithoutCancel(s.ctx), sc, v); err != nil {
+		return s.broken(d, err)
+	}
+	if err := s.afterwards(d.pl, sc, d.info, "", nil); err != nil {
 		return s.broken(d, err)
 	}
 	return s.conclude(d, view)

@@ -183,12 +183,17 @@ func (s *session) drive(d driving) error {
 			return s.broken(d, err)
 		}
 		s.retire(d.pl, d.graph.Project.Keep)
+		if d.watch == nil {
+			if err := s.afterwards(d.pl, sc, d.info, "", force); err != nil {
+				return s.broken(d, err)
+			}
+		}
 		if d.input && settled.Kept && ending.View.Status == runner.RunAccepted && d.graph.Merge == graph.MergeAsk && d.graph.Isolation == graph.Worktree {
 			if err := s.conclude(d, view); err != nil {
 				return err
 			}
 			unheard() // from here a signal only takes the question away
-			return s.offerMerge(ctx, sc, d.info)
+			return s.offerMerge(ctx, d.pl, sc, d.info)
 		}
 	}
 	return s.conclude(d, view)
@@ -249,6 +254,7 @@ func (s *session) conclude(d driving, view *show) error {
 	}
 	outline := runner.OutlineOf(d.rec.ID(), d.rec.Events())
 	exit := exitOf(outline)
+	s.sayAfter(trace)
 	if exit != Done && d.watch == nil {
 		fmt.Fprintln(s.err, "foundry: "+trace.LastLine(facts))
 	}

@@ -199,7 +199,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"field type":                      top("envelopes: {e: {fields: {f: {type: text}}}}"),
 		"field name":                      top("envelopes: {e: {fields: {f-g: {}}}}"),
 		"effort":                          top("agents: {a: {effort: huge}}"),
-		"what is not built":               "version: 1\npipelines: {p: {after: {}, phases: [{id: a, builtin: noop}]}}\n",
+		"what is not built":               "version: 1\npipelines: {p: {phases: [{id: a, builtin: noop, parallel: turns}]}}\n",
 		"script without a reply":          top("agents: {a: {script: [{run: x}]}}"),
 		"permissions":                     top("agents: {a: {permissions: true}}"),
 		"turns":                           "version: 1\npipelines: {p: {limits: {turns: 0}, phases: [{id: a, builtin: noop}]}}\n",

@@ -93,6 +93,9 @@ func setSecrets(g *graph.Graph) []string {
 			layers = append(layers, c.Command.Env)
 		}
 	}
+	for i := range g.After {
+		layers = append(layers, g.After[i].Command.Env)
+	}
 	var out []string
 	for _, layer := range layers {
 		for _, v := range layer {

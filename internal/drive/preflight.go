@@ -54,6 +54,10 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 			}
 		}
 	}
+	for i := range g.After {
+		cmd := &g.After[i].Command
+		out = append(out, programProblem(cmd.Script, filepath.Join(root, cmd.Dir), g.After[i].Span.Position().Line, seen)...)
+	}
 	return out
 }
 

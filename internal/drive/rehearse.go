@@ -61,6 +61,14 @@ func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
 		}
 		out = append(out, r)
 	}
+	for i := range g.After {
+		a := &g.After[i]
+		r := Rehearsal{Phase: a.ID, Kind: "after " + a.On.String(), Command: a.Command.Script.Label, Dir: a.Command.Dir}
+		for _, v := range a.Command.Env {
+			r.Env = append(r.Env, v.Name+"="+v.Value.Source())
+		}
+		out = append(out, r)
+	}
 	return out, nil
 }
 

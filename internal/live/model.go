@@ -212,6 +212,10 @@ func (m *Model) event(e *runner.Event) {
 			acts := append(m.acts[v], text)
 			m.acts[v] = acts[max(0, len(acts)-keepActs):]
 		}
+	case runner.AfterStarted:
+		m.stage = "after the run: " + e.After
+	case runner.AfterEnded:
+		m.stage = ""
 	case runner.CriterionDone:
 		m.stage = "checking criteria: " + e.Criterion + " " + e.Outcome
 	}

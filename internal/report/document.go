@@ -52,7 +52,7 @@ func (t *Trace) document(f ReportFacts) document {
 	case "running", "queued", "waiting", "paused", "interrupted":
 		d.class = "open"
 	}
-	d.parts = append(d.parts, t.outcomePart(f), t.checksPart(), t.phasesPart(f), t.routesPart(), t.timePart(f), t.filesPart(f), t.usagePart(), t.peoplePart(), t.troublePart(), t.reusedPart())
+	d.parts = append(d.parts, t.outcomePart(f), t.checksPart(), t.phasesPart(f), t.routesPart(), t.timePart(f), t.filesPart(f), t.usagePart(), t.peoplePart(), t.afterPart(), t.troublePart(), t.reusedPart())
 	d.parts = slices.DeleteFunc(d.parts, func(p part) bool {
 		return len(p.facts) == 0 && len(p.table) == 0 && len(p.items) == 0 && p.lines == ""
 	})

@@ -38,6 +38,7 @@ func (t *Trace) Final(s Style, f Facts) string {
 	t.acceptance(&b)
 	t.trouble(&b)
 	t.place(&b, f)
+	t.followed(&b)
 	t.cost(&b)
 	b.gap()
 	t.next(&b, f)

@@ -72,6 +72,9 @@ func (t *Trace) addRun(e *runner.Event) {
 		}
 		t.Asks = nil
 		t.leaveOut()
+		t.After = nil
+	case runner.AfterStarted, runner.AfterEnded:
+		t.after(e)
 	case runner.RunSettled:
 		t.Settled, t.SettledHint = e.Text, e.Hint
 	case runner.RunInterrupted, runner.RunKilled, runner.WorldFailed:
@@ -104,6 +107,16 @@ func (t *Trace) addRun(e *runner.Event) {
 			}
 		}
 	}
+}
+
+// after folds a command that follows the end of the run.
+func (t *Trace) after(e *runner.Event) {
+	i := slices.IndexFunc(t.After, func(a After) bool { return a.ID == e.After })
+	if i < 0 {
+		t.After = append(t.After, After{})
+		i = len(t.After) - 1
+	}
+	t.After[i] = After{ID: e.After, On: e.Purpose, Outcome: first(e.Outcome, "running"), Text: e.Text, Result: e.Result, Log: e.File}
 }
 
 // tampered folds what a snapshot found that nobody may write: it stands with each visit that ran meanwhile.

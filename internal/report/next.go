@@ -62,6 +62,16 @@ type Step struct{ Command, What string }
 
 // Next are the commands that lead on from where the run stands, the likeliest first.
 func (t *Trace) Next(f Facts) []Step {
+	var steps []Step
+	if t.Outline.Final() {
+		for _, a := range t.AfterTrouble() {
+			steps = append(steps, Step{"foundry resume " + t.ID + " --after " + a.ID, "start " + a.ID + " again"})
+		}
+	}
+	return append(steps, t.goOn(f)...)
+}
+
+func (t *Trace) goOn(f Facts) []Step {
 	id := t.ID
 	switch t.Status {
 	case "running", "queued":

@@ -123,6 +123,8 @@ func (p *Plain) run(e *runner.Event) string {
 		return p.line(e, Yellow, "outside", first(firstLine(e.Text), "changed outside the workspace: "+list(flatPaths(e.Changed), 3)))
 	case runner.ProcessLeft:
 		return p.line(e, Yellow, "left", firstLine(e.Text))
+	case runner.AfterStarted, runner.AfterEnded:
+		return p.after(e)
 	case runner.Warned:
 		return p.line(e, Yellow, "warning", firstLine(e.Text))
 	}

@@ -156,7 +156,7 @@ func TestSummaryKeys(t *testing.T) {
 		if err := json.Unmarshal(data, &run); err != nil {
 			t.Fatal(err)
 		}
-		want := strings.Fields("base branch branch_point criteria discarded ended id merged phases pipeline reason request started status usage worktree")
+		want := strings.Fields("after base branch branch_point criteria discarded ended id merged phases pipeline reason request started status usage worktree")
 		if diff := cmp.Diff(want, keys(run)); diff != "" {
 			t.Error(diff)
 		}

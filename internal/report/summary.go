@@ -16,6 +16,7 @@ type Run struct {
 	runner.Outline
 	Phases   []PhaseRow     `json:"phases"`   // in the order of the pipeline
 	Criteria []CriterionRow `json:"criteria"` // those that were checked, in the order of the pipeline
+	After    []After        `json:"after"`    // what followed the end of the run
 }
 
 // PhaseRow is a phase as its newest visit left it.
@@ -51,7 +52,7 @@ func Summary(id string, events []runner.Event, g *graph.Graph) Run {
 
 // Summary is the run that the trace tells of. g may be nil.
 func (t *Trace) Summary(g *graph.Graph) Run {
-	r := Run{Outline: t.Outline, Phases: []PhaseRow{}, Criteria: []CriterionRow{}}
+	r := Run{Outline: t.Outline, Phases: []PhaseRow{}, Criteria: []CriterionRow{}, After: append([]After{}, t.After...)}
 	for i := range t.Criteria {
 		r.Criteria = append(r.Criteria, t.Criteria[i].row())
 	}

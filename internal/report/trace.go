@@ -29,12 +29,24 @@ type Trace struct {
 	Dropped    bool   // the run was discarded
 	DroppedRef string // where its commits are kept
 
+	After []After // what followed the end of the run, in its order
+
 	Settled, SettledHint string // what became of the work at the end, and what to do about it
 
 	blame   string // the phase whose rule or whose failure ended the run at once
 	byName  map[string]*Phase
 	routes  map[string]*Route // the newest route into a phase that it has not been entered by yet
 	pending map[string]*Route // by source: a jump that waits to be taken
+}
+
+// After is a command that followed the end of the run, as it was started last.
+type After struct {
+	ID      string                `json:"id"`
+	On      string                `json:"on"`      // accepted, rejected, always
+	Outcome string                `json:"outcome"` // passed, failed, skipped, unknown; running while it is
+	Text    string                `json:"text,omitempty"`
+	Result  *runner.CommandResult `json:"result"`
+	Log     string                `json:"log,omitempty"`
 }
 
 // Phase is a phase of the trace.
