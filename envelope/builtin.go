@@ -14,7 +14,7 @@ func Builtins() []Kind {
 				{Name: "complexity", Type: String, Enum: []string{"trivial", "normal", "complex"}},
 				{Name: "files", Type: List, Of: Path},
 			}},
-			Field{Name: "change_limits", Type: List, Of: Nested, Planned: true, Fields: []Field{
+			Field{Name: ChangeLimits, Type: List, Of: Nested, Planned: true, Fields: []Field{
 				{Name: "quote", Type: String, Doc: "the sentence of the request that forbids a change, verbatim"},
 				{Name: "paths", Type: List, Of: Path},
 			}}),

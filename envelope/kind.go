@@ -105,6 +105,15 @@ func (k *Kind) Lookup(name string) (Field, bool) {
 	return k.Fields[i], true
 }
 
+// ChangeLimits is the field of a plan with the sentences of the request that forbid changes.
+const ChangeLimits = "change_limits"
+
+// LimitsChanges says that envelopes of this kind quote such sentences, as plans do.
+func (k *Kind) LimitsChanges() bool {
+	f, ok := k.Lookup(ChangeLimits)
+	return ok && f.Type == List && f.Of == Nested && f.Planned
+}
+
 // Approves says that envelopes of this kind carry a verdict.
 func (k *Kind) Approves() bool {
 	f, ok := k.Lookup("approved")

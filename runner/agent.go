@@ -100,6 +100,11 @@ func (m *machine) read(p graph.PhaseID, r *Reply) {
 	if r.Error != "" { // what came cannot be read at all
 		got = envelope.Result{Problems: []envelope.Problem{{Message: r.Error}}}
 	}
+	if got.Envelope != nil && kind.LimitsChanges() {
+		if found := badLimits(m.s.info.Request, got.Envelope); len(found) > 0 {
+			got = envelope.Result{Problems: found}
+		}
+	}
 	w := &m.edit(p).work
 	if got.Envelope != nil {
 		w.envelope, w.retold, w.truncated = got.Envelope, 0, 0

@@ -48,6 +48,39 @@ func (w *World) visit(c runner.Command) *visit {
 	return v
 }
 
+// keepLimits undoes what a visit changed against the limits of a plan.
+func (w *World) keepLimits(g *graph.Graph, s runner.State, c runner.Command) []runner.Violation {
+	v, limits := w.visit(c), runner.LimitsOf(g, s, c.ID.Phase)
+	if len(limits) == 0 {
+		return nil
+	}
+	var out []runner.Violation
+	for _, path := range v.paths() {
+		if why, ok := runner.Allows(limits, path); !ok {
+			out = append(out, runner.Violation{Path: path, Change: "changed", Reason: why, Undone: true})
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	w.trees++
+	t := tree{n: w.trees, files: maps.Clone(w.tree.files), changed: maps.Clone(w.tree.changed)}
+	for _, x := range out {
+		delete(v.changed, x.Path)
+		delete(v.wrote, x.Path)
+		delete(t.files, x.Path)
+		delete(t.changed, x.Path)
+		if was, ok := v.start.files[x.Path]; ok {
+			t.files[x.Path] = was
+		}
+		if v.start.changed[x.Path] {
+			t.changed[x.Path] = true
+		}
+	}
+	w.tree = t
+	return out
+}
+
 // worked takes what a turn or a command did to the workspace. Where nothing is said of what a writer changed, the
 // tree is one that nothing equals. What a reader changes is undone, and a commit changes no file.
 func (w *World) worked(ph *graph.Phase, c runner.Command, given Given) {

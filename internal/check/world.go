@@ -124,6 +124,7 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 		e.Kind, e.Reply = runner.TurnEnded, replyOf(given)
 	case runner.CheckBoundary:
 		v := w.visit(c)
+		e.Outside = w.keepLimits(g, s, c)
 		e.Kind, e.Tree, e.Changed, e.Unknown = runner.BoundaryChecked, w.tree.name(), v.paths(), !v.newest.Looked
 	case runner.CheckReview:
 		return w.reviewed(s, c, e), nil

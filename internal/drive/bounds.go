@@ -77,7 +77,7 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 	}
 	start.For = c.ID.String()
 	commits := ph.Commits || ph.Kind == graph.Commit
-	got, err := d.Tree.Enforce(ctx, start, ph.Boundary, commits)
+	got, err := d.Tree.Enforce(ctx, start, runner.Boundary(d.Graph, s, c.ID.Phase), commits)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("checking what %s changed: %w", ph.Name, err)))
 		return

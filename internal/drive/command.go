@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 			}
 		}
 		var ends func()
-		if ends, err = d.begins(ctx, ph.Name, ph.Name, ph.Boundary.Protect); err != nil {
+		if ends, err = d.begins(ctx, ph.Name, ph.Name, runner.Boundary(d.Graph, s, c.ID.Phase).Protect); err != nil {
 			break
 		}
 		var logFile string
@@ -157,7 +158,7 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 	st, err := runner.ResolveCriterion(d.Graph, s, c.ID.Phase, &cr.Command, d.world(ctx, s, c.ID.Phase))
 	ends := func() {}
 	if err == nil {
-		ends, err = d.begins(ctx, e.Phase, "criterion "+cr.Name, d.Graph.BodyOf(c.ID.Phase).Protect)
+		ends, err = d.begins(ctx, e.Phase, "criterion "+cr.Name, append(slices.Clip(d.Graph.BodyOf(c.ID.Phase).Protect), runner.Protected(runner.LimitsOf(d.Graph, s, c.ID.Phase))...))
 	}
 	if err == nil {
 		defer ends()

@@ -190,7 +190,7 @@ func (l *looker) tidy(gate graph.Gate, send func(...runner.Event)) (touched []ga
 		return nil, true
 	}
 	d := l.d
-	protected := glob.Boundary{Protect: l.phase.Boundary.Protect}
+	protected := glob.Boundary{Protect: runner.Boundary(d.Graph, l.state, l.command.ID.Phase).Protect}
 	got, err := d.Tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: protected.Protect, Writes: []glob.Layer{{}}}, false)
 	if err != nil {
 		if l.ctx.Err() == nil {

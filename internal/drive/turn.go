@@ -114,7 +114,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if err != nil {
 		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
 	}
-	timeout, boundary := agent.TurnTimeout, ph.Boundary
+	timeout, boundary := agent.TurnTimeout, runner.Boundary(d.Graph, s, c.ID.Phase)
 	switch {
 	case c.Purpose.Reviews():
 		boundary = reviewBoundary(ph)

@@ -166,7 +166,7 @@ func (d *driver) recall(ctx context.Context) error {
 			}
 		case runner.PhaseStarted:
 			if id, ok := d.Graph.Lookup(e.Phase); ok && d.Graph.Phases[id].Kind == graph.Code {
-				since = append(since, unbounded{e.Phase, e.Phase, d.Graph.Phases[id].Boundary.Protect, nil})
+				since = append(since, unbounded{e.Phase, e.Phase, runner.Boundary(d.Graph, d.state, id).Protect, nil})
 			}
 		case runner.CriterionDone:
 			call, ok := d.Graph.Lookup(e.Phase)

@@ -71,6 +71,7 @@ func (t *Trace) Detail(name string, visit int, s Style, f Facts) (string, error)
 	v.entered(&b)
 	v.did(&b)
 	v.checked(&b)
+	b.key("forbids", Plainly, v.limits()...)
 	v.left(&b)
 	if len(v.Envelope) > 0 {
 		b.gap()

@@ -52,7 +52,7 @@ func (t *Trace) document(f ReportFacts) document {
 	case "running", "queued", "waiting", "paused", "interrupted":
 		d.class = "open"
 	}
-	d.parts = append(d.parts, t.outcomePart(f), t.checksPart(), t.phasesPart(f), t.routesPart(), t.timePart(f), t.filesPart(f), t.usagePart(), t.peoplePart(), t.afterPart(), t.troublePart(), t.reusedPart())
+	d.parts = append(d.parts, t.outcomePart(f), t.checksPart(), t.phasesPart(f), t.routesPart(), t.timePart(f), t.filesPart(f), t.limitsPart(), t.usagePart(), t.peoplePart(), t.afterPart(), t.troublePart(), t.reusedPart())
 	d.parts = slices.DeleteFunc(d.parts, func(p part) bool {
 		return len(p.facts) == 0 && len(p.table) == 0 && len(p.items) == 0 && p.lines == ""
 	})
@@ -263,6 +263,19 @@ func (t *Trace) usagePart() part {
 	}
 	if len(p.table) == 1 {
 		p.table = nil
+	}
+	return p
+}
+
+// limitsPart lists what the request forbids, as the newest plans have it.
+func (t *Trace) limitsPart() part {
+	p := part{name: "Forbidden by the request"}
+	for _, ph := range t.Phases {
+		if v := ph.Newest(); v != nil {
+			for _, text := range v.limits() {
+				p.items = append(p.items, text+" ("+ph.Name+")")
+			}
+		}
 	}
 	return p
 }

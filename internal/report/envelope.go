@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -33,6 +34,24 @@ func (v *Visit) report() report {
 		}
 	}
 	return r
+}
+
+// limits are the sentences of the request by which a plan forbids changes, with their paths.
+func (v *Visit) limits() []string {
+	var plan struct {
+		Limits []struct {
+			Quote string   `json:"quote"`
+			Paths []string `json:"paths"`
+		} `json:"change_limits"`
+	}
+	if v.Status != "success" || json.Unmarshal(v.Envelope, &plan) != nil {
+		return nil
+	}
+	var out []string
+	for _, l := range plan.Limits {
+		out = append(out, fmt.Sprintf("%s: %q", strings.Join(flatPaths(l.Paths), ", "), firstLine(strings.Join(strings.Fields(l.Quote), " "))))
+	}
+	return out
 }
 
 // summary is what the agent said of its work in a line.
