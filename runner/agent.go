@@ -21,7 +21,7 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 		return
 	}
 	w := &m.edit(p).work
-	w.step, w.purpose, w.problems, w.resent = stepTurn, purpose, problems, false
+	w.step, w.purpose, w.problems, w.sent, w.resent, w.asked = stepTurn, purpose, problems, false, false, nil
 	if purpose.Reviews() {
 		w.step = stepReview
 	}
@@ -61,6 +61,8 @@ func (m *machine) turnEnded(p graph.PhaseID, e Event) {
 	case r.Stop == StopLimit:
 		// Nothing was got for it: the turn is sent again once the limit has ended.
 		m.s.status, m.s.resetAt = RunPaused, r.ResetAt
+	case r.Stop == StopPermission:
+		m.stoppedForPermission(p, e)
 	case w.step == stepReview:
 		m.reviewEnded(p, r)
 	case r.Stop == StopEnd || r.Stop == StopTruncated:
@@ -158,6 +160,11 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 			return
 		}
 		m.endCode(p)
+	case w.asked != nil && len(w.violations) == 0:
+		m.askPermission(p)
+	case w.asked != nil: // it is told of that first, and asks again if it still has to
+		w.asked = nil
+		m.judge(p)
 	case w.fail != "":
 		o := failed
 		if w.fail == ReasonTimeout {

@@ -97,7 +97,7 @@ func settings(g *graph.Graph, s State, p graph.PhaseID) (map[string]string, erro
 func (m *machine) afresh(call graph.PhaseID) {
 	m.inner(call, func(p graph.PhaseID) {
 		ph := m.edit(p)
-		if ph.status == Waiting {
+		if ph.asks() {
 			m.record(m.at(p, AskWithdrawn))
 		}
 		ph.work.step = 0

@@ -20,7 +20,7 @@ const (
 	CheckReview                           // undo what a reviewer changed, and look for what it cites -> review.checked
 	JudgeGates                            // -> one gate.checked per gate, in order, from the first that is not judged yet
 	StartCommand                          // -> command.started, command.ended
-	PutAsk                                // -> ask.answered, now or in another process
+	PutAsk                                // -> ask.answered, or permission.answered of a phase that State.Asked knows; now or in another process
 	UndoPhase                             // put the workspace back to the visit's start; what was changed since the visit stays if it is for a review -> undo.done
 	CheckCriterion                        // -> criterion.checked
 	StopWork                              // end what runs for this phase; its result still comes
@@ -71,23 +71,27 @@ type Purpose uint8
 
 // The purposes; the zero value is for commands that have none.
 const (
-	ForStart       Purpose = iota + 1 // a snapshot before a phase
-	ForEnd                            // a snapshot after a phase that somebody reads
-	ForJump                           // a snapshot before a jump back
-	ForAsk                            // the tree a person is shown
-	ForVerdict                        // the tree that acceptance judges
-	ForPrompt                         // a turn that opens a visit
-	ForEnvelope                       // a turn that asks for a usable reply
-	ForCheck                          // a turn that asks to mend what boundary or gates found
-	ForMending                        // a turn that asks to mend what a reviewer found
-	ForReview                         // a turn of a reviewer
-	ForReviewAgain                    // a turn that asks a reviewer for a usable answer
+	ForStart            Purpose = iota + 1 // a snapshot before a phase
+	ForEnd                                 // a snapshot after a phase that somebody reads
+	ForJump                                // a snapshot before a jump back
+	ForAsk                                 // the tree a person is shown
+	ForVerdict                             // the tree that acceptance judges
+	ForPrompt                              // a turn that opens a visit
+	ForEnvelope                            // a turn that asks for a usable reply
+	ForCheck                               // a turn that asks to mend what boundary or gates found
+	ForMending                             // a turn that asks to mend what a reviewer found
+	ForPermission                          // a turn that goes on after a person has answered a request
+	ForReview                              // a turn of a reviewer
+	ForReviewAgain                         // a turn that asks a reviewer for a usable answer
+	ForReviewPermission                    // a turn of a reviewer that goes on after a person has answered a request
 )
 
 var purposeNames = [...]string{ForStart: "start", ForEnd: "end", ForJump: "jump", ForAsk: "ask", ForVerdict: "verdict", ForPrompt: "prompt",
-	ForEnvelope: "envelope", ForCheck: "check", ForMending: "mending", ForReview: "review", ForReviewAgain: "review"}
+	ForEnvelope: "envelope", ForCheck: "check", ForMending: "mending", ForPermission: "permission", ForReview: "review", ForReviewAgain: "review", ForReviewPermission: "review"}
 
 func (p Purpose) String() string { return purposeNames[p] }
 
 // Reviews says that a turn is a reviewer's.
-func (p Purpose) Reviews() bool { return p == ForReview || p == ForReviewAgain }
+func (p Purpose) Reviews() bool {
+	return p == ForReview || p == ForReviewAgain || p == ForReviewPermission
+}

@@ -338,7 +338,7 @@ func (mv *move) tell(m *machine) {
 		if id >= 0 || old.status == NotRun {
 			continue
 		}
-		if old.status == Waiting {
+		if old.asks() {
 			m.record(Event{Kind: AskWithdrawn, Phase: mv.was.Phases[i].Name, Visit: old.visits})
 		}
 		m.record(Event{Kind: PhaseNotRun, Phase: mv.was.Phases[i].Name, Visit: old.visits, Reason: noLonger})
@@ -349,6 +349,9 @@ func (mv *move) tell(m *machine) {
 			continue // it begins afresh with the call around it
 		}
 		again.Add(p)
+		if o := mv.back[p]; o >= 0 && mv.s.phases[o].wantsPermission() {
+			m.record(m.at(p, AskWithdrawn))
+		}
 		if o := mv.back[p]; o >= 0 && m.s.phases[p].result != nil && m.s.phases[p].status.Ended() && m.s.phases[p].status != NotRun {
 			e := m.at(p, PhaseInvalidated)
 			e.Reason = "the pipeline was edited"

@@ -13,27 +13,28 @@ type Kind string
 
 // Facts.
 const (
-	RunStarted      Kind = "run.started"
-	RunResumed      Kind = "run.resumed"
-	WorkspaceReady  Kind = "workspace.ready"
-	RunInterrupted  Kind = "run.interrupted"
-	RunKilled       Kind = "run.killed"
-	GrantGiven      Kind = "grant.given"
-	SnapshotTaken   Kind = "snapshot.taken"
-	TurnStarted     Kind = "turn.started"
-	TurnEnded       Kind = "turn.ended"
-	BoundaryChecked Kind = "boundary.checked"
-	GateChecked     Kind = "gate.checked"
-	ReviewChecked   Kind = "review.checked" // what a reviewer changed was undone, and what it cites was looked for
-	CommandStarted  Kind = "command.started"
-	CommandEnded    Kind = "command.ended"
-	CriterionDone   Kind = "criterion.checked"
-	AskAnswered     Kind = "ask.answered"
-	UndoDone        Kind = "undo.done"
-	BudgetReached   Kind = "budget.reached" // of time, or of tokens or cost in the middle of a turn; the machine decides the others itself
-	WorldFailed     Kind = "world.failed"   // disk, git, a program that cannot start: ends the run as failed
-	WorkspaceEdited Kind = "workspace.edited"
-	RunRewound      Kind = "run.rewound" // the state goes back to the beginning of a visit
+	RunStarted         Kind = "run.started"
+	RunResumed         Kind = "run.resumed"
+	WorkspaceReady     Kind = "workspace.ready"
+	RunInterrupted     Kind = "run.interrupted"
+	RunKilled          Kind = "run.killed"
+	GrantGiven         Kind = "grant.given"
+	SnapshotTaken      Kind = "snapshot.taken"
+	TurnStarted        Kind = "turn.started"
+	TurnEnded          Kind = "turn.ended"
+	BoundaryChecked    Kind = "boundary.checked"
+	GateChecked        Kind = "gate.checked"
+	ReviewChecked      Kind = "review.checked" // what a reviewer changed was undone, and what it cites was looked for
+	CommandStarted     Kind = "command.started"
+	CommandEnded       Kind = "command.ended"
+	CriterionDone      Kind = "criterion.checked"
+	AskAnswered        Kind = "ask.answered"
+	PermissionAnswered Kind = "permission.answered" // by a person; without an answer there was none in time. To an agent in the middle of a turn, the machine does nothing about it
+	UndoDone           Kind = "undo.done"
+	BudgetReached      Kind = "budget.reached" // of time, or of tokens or cost in the middle of a turn; the machine decides the others itself
+	WorldFailed        Kind = "world.failed"   // disk, git, a program that cannot start: ends the run as failed
+	WorkspaceEdited    Kind = "workspace.edited"
+	RunRewound         Kind = "run.rewound" // the state goes back to the beginning of a visit
 )
 
 // Decisions.
@@ -60,21 +61,20 @@ const (
 
 // Notes: written for readers by the driver, ignored by the machine.
 const (
-	RunSettled         Kind = "run.settled"
-	Restored           Kind = "workspace.restored" // the workspace is as run.rewound wants it
-	RunMerged          Kind = "run.merged"
-	RunDiscarded       Kind = "run.discarded"
-	OutsideChanged     Kind = "outside.changed"
-	ProcessLeft        Kind = "process.left"
-	Usage              Kind = "usage"
-	Activity           Kind = "activity"
-	SessionKnown       Kind = "session.known" // by which id another process can go on with the agent's conversation, in the middle of a turn
-	Warned             Kind = "warning"
-	PermissionAsked    Kind = "permission.asked"    // of a person, for an agent in the middle of a turn
-	PermissionAnswered Kind = "permission.answered" // by the person; without an answer there was none in time
-	SetupRan           Kind = "setup.ran"
-	AfterStarted       Kind = "after.started" // a command of `after` is about to be started; one that has this and no end may have done all of it
-	AfterEnded         Kind = "after.ended"
+	RunSettled      Kind = "run.settled"
+	Restored        Kind = "workspace.restored" // the workspace is as run.rewound wants it
+	RunMerged       Kind = "run.merged"
+	RunDiscarded    Kind = "run.discarded"
+	OutsideChanged  Kind = "outside.changed"
+	ProcessLeft     Kind = "process.left"
+	Usage           Kind = "usage"
+	Activity        Kind = "activity"
+	SessionKnown    Kind = "session.known" // by which id another process can go on with the agent's conversation, in the middle of a turn
+	Warned          Kind = "warning"
+	PermissionAsked Kind = "permission.asked" // of a person, for an agent in the middle of a turn
+	SetupRan        Kind = "setup.ran"
+	AfterStarted    Kind = "after.started" // a command of `after` is about to be started; one that has this and no end may have done all of it
+	AfterEnded      Kind = "after.ended"
 )
 
 // Event is one line of a run's log. Seq counts from 1 without gaps; At is stamped by whoever appends it, in
@@ -104,7 +104,7 @@ type Event struct {
 	Tree      string          `json:"tree,omitempty"`     // a git tree
 	Ref       string          `json:"ref,omitempty"`
 	Kept      string          `json:"kept,omitempty"`    // boundary.checked, review.checked: the ref that still holds what was undone
-	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work; after.*: accepted, rejected, always
+	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, permission, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work; after.*: accepted, rejected, always
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`
 	Model     string          `json:"model,omitempty"` // turn.started, turn.ended: the one asked for; "" is the harness's own choice
@@ -133,7 +133,7 @@ type Event struct {
 	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
 	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
 	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
-	Tool      *Tool           `json:"tool,omitempty"`    // activity, permission.asked: what the agent used, or wants to
+	Tool      *Tool           `json:"tool,omitempty"`    // activity, permission.asked, turn.ended, ask.raised: what the agent used, or wants to
 	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent
 }
 
@@ -146,6 +146,7 @@ type Tool struct {
 	Kind    string   `json:"kind"`              // read, edit, execute, fetch, think, other
 	Paths   []string `json:"paths,omitempty"`   // from the top of the workspace when they are in it, else absolute
 	Command string   `json:"command,omitempty"` // of execute
+	Whole   string   `json:"whole,omitempty"`   // a digest of a command that is too long to stand here whole
 }
 
 // Reused names the visit that evidence was taken over from.
@@ -206,14 +207,15 @@ type Violation struct {
 // Stop says how a turn ended.
 type Stop string
 
-// The stops. Only StopEnd and StopTruncated carry a reply.
+// The stops. Only StopEnd and StopTruncated carry a reply; StopPermission has the request in the event's tool and text.
 const (
-	StopEnd       Stop = "end"
-	StopTruncated Stop = "truncated"
-	StopCancelled Stop = "cancelled"
-	StopLimit     Stop = "limit"   // a provider's usage limit
-	StopTimeout   Stop = "timeout" // turn_timeout or stall_timeout
-	StopError     Stop = "error"
+	StopEnd        Stop = "end"
+	StopTruncated  Stop = "truncated"
+	StopCancelled  Stop = "cancelled"
+	StopLimit      Stop = "limit"   // a provider's usage limit
+	StopTimeout    Stop = "timeout" // turn_timeout or stall_timeout
+	StopError      Stop = "error"
+	StopPermission Stop = "permission" // the agent asked for one, and nobody was there to be asked
 )
 
 // Reply is the outcome of a turn. Error says why there is no text, or why it cannot be read. The text of the reply is read by the machine; it is in the log because a
@@ -223,6 +225,7 @@ type Reply struct {
 	Text       string    `json:"text,omitempty"`
 	Error      string    `json:"error,omitempty"`
 	Tokens     int       `json:"tokens,omitempty"`
+	Untold     bool      `json:"tokens_unknown,omitempty"` // it told what it cost, and not how many tokens that were
 	Cost       float64   `json:"cost,omitempty"`
 	CostKnown  bool      `json:"cost_known,omitempty"`
 	Calls      int       `json:"calls,omitempty"`
@@ -230,9 +233,8 @@ type Reply struct {
 	ResetAt    time.Time `json:"reset_at,omitzero"`
 }
 
-// TokensKnown says whether the turn told how many tokens it took. A turn that cost something took some, so that none
-// without a cost means that nobody told.
-func (r *Reply) TokensKnown() bool { return r.Tokens > 0 || r.CostKnown }
+// TokensKnown says whether the turn told how many tokens it took. None without a cost means that nobody told.
+func (r *Reply) TokensKnown() bool { return r.Tokens > 0 || r.CostKnown && !r.Untold }
 
 // CommandResult is how a command ended. Exit is -1 when there was no exit code.
 type CommandResult struct {

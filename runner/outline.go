@@ -100,6 +100,10 @@ func (o *Outline) Add(e *Event) {
 		o.phase(e.Phase, 0)
 	case PhaseQueued, PhaseSkipped, PhaseNotRun, PhaseStopped, AskWithdrawn, AskAnswered:
 		o.phase(e.Phase, 0)
+	case PermissionAnswered:
+		if o.open[e.Phase] == phaseAsks {
+			o.phase(e.Phase, phaseRuns)
+		}
 	case TurnStarted:
 		o.limited = false
 		o.rest()

@@ -1,6 +1,10 @@
 package runner
 
-import "foundry/graph"
+import (
+	"slices"
+
+	"foundry/graph"
+)
 
 // Outstanding is what is under way: the commands whose facts have not come yet. It depends on the state
 // alone, so that a process that replayed a log knows what the one before it was doing.
@@ -61,12 +65,14 @@ func Outstanding(g *graph.Graph, s State) []Command {
 				add(CheckCriterion, p, s.phases[p].call.criterion).Before = true
 			case stepAfter:
 				add(CheckCriterion, p, len(g.Phases[p].Call.Criteria)+s.phases[p].call.criterion)
+			case stepPermission:
+				add(PutAsk, p, 0)
 			case stepJump:
 				add(TakeSnapshot, p, int(ForVerdict)+1+s.phases[p].call.jumps).Purpose = ForJump
 			}
 		}
 	}
-	busy := len(out) > 0
+	busy := slices.ContainsFunc(out, func(c Command) bool { return c.ID.Kind != PutAsk })
 	if s.ending != nil {
 		return out
 	}

@@ -75,6 +75,9 @@ func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Messag
 	switch c.Purpose {
 	case ForEnvelope:
 		parts = append(parts, envelopeCorrection(g, p, wk.problems))
+	case ForPermission:
+		parts = append(parts, permissionTexts(wk, agent.Name, remembers)...)
+		parts = append(parts, reportSection(g, p))
 	case ForCheck:
 		parts = append(parts, checkCorrections(wk)...)
 		parts = append(parts, reportSection(g, p))

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -84,6 +85,14 @@ func (m *machine) reviewChecked(p graph.PhaseID, e Event) {
 	if m.cutOff(p) {
 		m.finishWork(p)
 		return
+	}
+	if w := &m.edit(p).work; w.asked != nil {
+		if len(e.Outside) == 0 {
+			w.tree = cmp.Or(e.Tree, w.tree)
+			m.askPermission(p)
+			return
+		}
+		w.asked = nil // it is told of that first, and asks again if it still has to
 	}
 	rv := &m.edit(p).work.review
 	if rv.lost != "" {
@@ -240,6 +249,9 @@ func reviewPrompt(g *graph.Graph, s State, c Command, w World, remembers bool) (
 	answer := "End your reply with one JSON object of this form, and nothing after it. A pass has to cite evidence: a path that exists in the " +
 		"workspace or in the changes, or a call by its number. Say fail when the work has to be done better, and what is missing; say unreachable " +
 		"when it cannot be judged and another attempt would not help.\n\n```json\n" + strings.TrimSpace(envelope.Review().Example()) + "\n```"
+	if c.Purpose == ForReviewPermission {
+		parts = append(parts, permissionTexts(&s.phases[p].work, g.Agents[c.Agent].Name, remembers)...)
+	}
 	if c.Purpose == ForReviewAgain {
 		parts = append(parts, "Your answer could not be used:\n- "+strings.Join(s.phases[p].work.problems, "\n- "))
 	}

@@ -19,7 +19,7 @@ const (
 // advance starts, leaves out and ends until nothing moves any more.
 func (m *machine) advance() {
 	for !m.done() {
-		if m.halt() {
+		if m.endAsking() || m.halt() {
 			continue
 		}
 		if m.s.ending != nil {
@@ -35,6 +35,7 @@ func (m *machine) advance() {
 			return
 		}
 		if !m.jumpFast() && !m.settleQueued() && !m.quiet() {
+			m.waits()
 			return
 		}
 	}
@@ -241,15 +242,23 @@ func (m *machine) hasRoom(p graph.PhaseID) bool {
 	}
 	agents := 0
 	for q := range m.s.running.All {
-		if m.g.Phases[q].Kind == graph.AgentWork {
+		if m.g.Phases[q].Kind == graph.AgentWork && !m.s.phases[q].wantsPermission() {
 			agents++
 		}
 	}
 	return agents < m.s.info.Agents
 }
 
-// full says whether as many phases run as there are jobs.
-func (m *machine) full() bool { return m.s.running.Len() >= max(m.s.info.Jobs, 1) }
+// full says whether as many phases run as there are jobs. One that waits for a person has no job.
+func (m *machine) full() bool {
+	jobs := 0
+	for q := range m.s.running.All {
+		if !m.s.phases[q].wantsPermission() {
+			jobs++
+		}
+	}
+	return jobs >= max(m.s.info.Jobs, 1)
+}
 
 // givesWay says whether a phase that may start has to let others go first, with which it may not overlap.
 func (m *machine) givesWay(p graph.PhaseID) bool {

@@ -160,11 +160,12 @@ const (
 	stepCommand                  // a command runs
 	stepBoundary                 // what changed is being looked at
 	stepGates
-	stepReview  // a reviewer works
-	stepVerdict // what it changed and what it cites is being looked at
-	stepEnd     // the snapshot after it
-	stepAsk     // the snapshot that a person is shown, then the person
-	stepUndo    // its changes are being put back
+	stepReview     // a reviewer works
+	stepVerdict    // what it changed and what it cites is being looked at
+	stepEnd        // the snapshot after it
+	stepAsk        // the snapshot that a person is shown, then the person
+	stepUndo       // its changes are being put back
+	stepPermission // a person is asked what the agent at work may do
 
 	stepBefore // of a call: a criterion is checked before the work
 	stepInner  // of a call: its phases are at work
@@ -200,7 +201,10 @@ type work struct {
 	commit     string
 	after      afterUndo
 	cut        bool          // a jump with fail_fast takes its place
-	resent     bool          // the turn was cut off with its process, and is sent again
+	sent       bool          // the turn has begun
+	resent     bool          // it was cut off with its process, and is sent again
+	asked      *Permission   // what the last turn was stopped for; nil: for nothing
+	permits    []permit      // what a person answered, the newest last
 	digests    []InputDigest // of the inputs as this phase last sent them in its session
 	review     reviewing
 }

@@ -65,7 +65,7 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 func (k Kind) fact() bool {
 	switch k {
 	case RunStarted, RunResumed, WorkspaceReady, RunInterrupted, RunKilled, GrantGiven, SnapshotTaken, TurnStarted, TurnEnded, BoundaryChecked,
-		GateChecked, ReviewChecked, CommandEnded, CriterionDone, AskAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
+		GateChecked, ReviewChecked, CommandEnded, CriterionDone, AskAnswered, PermissionAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
 		return true
 	}
 	return false
@@ -286,7 +286,8 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 		}
 	case TurnStarted:
 		if m.expects(p, e, stepTurn, stepReview) {
-			m.edit(p).work.digests = mergeDigests(m.s.phases[p].work.digests, e.Inputs)
+			w := &m.edit(p).work
+			w.sent, w.digests = true, mergeDigests(w.digests, e.Inputs)
 		}
 		return
 	case TurnEnded:
@@ -315,6 +316,8 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 		}
 	case AskAnswered:
 		m.answered(p, e)
+	case PermissionAnswered:
+		m.permissionAnswered(p, e)
 	}
 	m.advance()
 }

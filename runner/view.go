@@ -49,11 +49,11 @@ func (s State) Phase(p graph.PhaseID) PhaseView {
 	return v
 }
 
-// Open are the asks that wait for an answer, in list order.
+// Open are the phases about which a person is asked, in list order: ask phases, and agents that want a permission.
 func (s State) Open() []graph.PhaseID {
 	var out []graph.PhaseID
 	for i, ph := range s.phases {
-		if ph.status == Waiting {
+		if ph.asks() {
 			out = append(out, graph.PhaseID(i))
 		}
 	}

@@ -301,7 +301,8 @@ func (m *machine) stopped(p graph.PhaseID, text string) {
 }
 
 // edited: a person changed the workspace while the run was at rest. What was judged before saw another
-// tree: reviews, approvals and code phases that passed are queued again, with all that depends on them. A call that
+// tree: reviews, approvals and code phases that passed are queued again, with all that depends on them; so is a phase
+// that waits for a permission, for nobody could tell its changes from the person's. A call that
 // passed is entered again where the first of its judges stands.
 func (m *machine) edited(e Event) {
 	again, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
@@ -324,7 +325,7 @@ func (m *machine) edited(e Event) {
 		}
 		if !again.Has(p) {
 			switch {
-			case m.judged(p):
+			case m.judged(p), m.s.phases[p].wantsPermission():
 			case m.s.phases[p].status == Success && m.judgedIn(p):
 				goOn.Add(p)
 			default:

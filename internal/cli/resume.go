@@ -114,9 +114,6 @@ func (s *session) resume(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := s.askable(c, again); err != nil {
-		return err
-	}
 	if resumed.Phase, err = again.from(c.String("from")); err != nil {
 		return err
 	}
@@ -187,7 +184,7 @@ func overdue(d *driving, now time.Time) []runner.Event {
 	for _, p := range d.state.Open() {
 		ph, visit := &d.graph.Phases[p], d.state.Phase(p).Visits
 		for _, e := range d.rec.Events() {
-			if e.Kind == runner.AskRaised && e.Phase == ph.Name && e.Visit == visit && ph.Timeout > 0 && now.Sub(e.At) > ph.Timeout {
+			if e.Kind == runner.AskRaised && e.Tool == nil && e.Phase == ph.Name && e.Visit == visit && ph.Timeout > 0 && now.Sub(e.At) > ph.Timeout {
 				out = append(out, runner.Event{Kind: runner.AskAnswered, Phase: ph.Name, Visit: visit})
 			}
 		}
@@ -328,10 +325,10 @@ func limitGrant(arg string) (string, float64, error) {
 }
 
 func approveVerb(s *session) verb {
-	return answerVerb(s, "approve", "say yes to a waiting ask phase, and continue the run")
+	return answerVerb(s, "approve", "say yes to a question that waits, and continue the run")
 }
 func rejectVerb(s *session) verb {
-	return answerVerb(s, "reject", "say no to a waiting ask phase, and continue the run")
+	return answerVerb(s, "reject", "say no to a question that waits, and continue the run")
 }
 
 func answerVerb(s *session, word, usage string) verb {
@@ -340,8 +337,10 @@ func answerVerb(s *session, word, usage string) verb {
 			Name:      word,
 			Usage:     usage,
 			ArgsUsage: "[RUN] [PHASE]",
-			Description: `Answers an ask phase of a parked run. The answer counts for this run, this visit and the tree that was shown: if the
-workspace was edited since, what judged the old tree runs again and the question is put again.`,
+			Description: `Answers an ask phase of a parked run, or an agent with permissions: ask that wants to do what its boundary does not
+decide. The answer counts for this run, this visit and the tree that was shown, and that of an agent for this request: if
+the workspace was edited since, what judged the old tree runs again and the question is put again. PHASE@VISIT makes
+sure that it is that visit.`,
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` that goes with the answer"},
 				&cli.BoolFlag{Name: "no-continue", Usage: "record the answer and leave the run parked"},
@@ -381,27 +380,15 @@ func (s *session) answer(c *cli.Context, word string) error {
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who()}
 	answered := runner.Event{Kind: runner.AskAnswered, Phase: d.graph.Phases[p].Name, Visit: d.state.Phase(p).Visits, Answer: word, Text: c.String("message"), Who: who()}
+	if asked, ok := d.state.Asked(p); ok {
+		answered.Kind, answered.Turn, answered.Agent = runner.PermissionAnswered, asked.Turn, asked.Agent
+	}
 	d.first = []runner.Event{resumed, answered}
 	d.format, d.input = form, s.interactive(c)
 	if c.Bool("no-continue") {
 		return s.recordAnswer(d)
 	}
-	if err := s.askable(c, d); err != nil {
-		return err
-	}
 	return s.drive(*d)
-}
-
-// askable refuses to go on without a person where agents are to ask one.
-func (s *session) askable(c *cli.Context, d *driving) error {
-	g := d.graph
-	if d.edited != nil {
-		g = d.edited
-	}
-	if found := drive.NobodyToAsk(g); len(found) > 0 && !s.interactive(c) {
-		return s.unfit(found)
-	}
-	return nil
 }
 
 // openAsk is the question that is answered: the one named, else the only one.
@@ -409,10 +396,12 @@ func openAsk(d *driving, name string) (graph.PhaseID, error) {
 	open := d.state.Open()
 	var names []string
 	for _, p := range open {
-		names = append(names, d.graph.Phases[p].Name)
-		if d.graph.Phases[p].Name == name {
+		phase := d.graph.Phases[p].Name
+		visit := fmt.Sprintf("%s@%d", phase, d.state.Phase(p).Visits)
+		if name == phase || name == visit {
 			return p, nil
 		}
+		names = append(names, visit)
 	}
 	switch {
 	case len(open) == 0:

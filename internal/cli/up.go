@@ -145,9 +145,6 @@ func (s *session) up(c *cli.Context) error {
 		return err
 	}
 	found := append(preflight(pl, g, info), s.committed(pl, g, info.BranchPoint)...)
-	if c.Bool("detach") || !s.interactive(c) {
-		found = append(found, drive.NobodyToAsk(g)...)
-	}
 	if found = append(found, s.writtenSecrets(p, g)...); len(found) > 0 {
 		return s.unfit(found)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"foundry/graph"
-	"foundry/internal/drive"
 	"foundry/internal/watch"
 	"foundry/runner"
 )
@@ -236,9 +235,6 @@ func (x *watching) cycle(only []string) error {
 		return err
 	}
 	found := preflight(x.pl, g, info)
-	if x.agents {
-		found = append(found, drive.NobodyToAsk(g)...)
-	}
 	if len(found) > 0 {
 		return x.s.unfit(found)
 	}

@@ -126,9 +126,9 @@ func (t *teller) use(tool harness.Tool, outcome, text string) {
 
 // toolOf is a tool as the log has it.
 func (t *teller) toolOf(tool harness.Tool) *runner.Tool {
-	out := &runner.Tool{Name: tool.Name, Kind: tool.Kind.String(), Command: cutText(t.mask.Text(tool.Command), 10*mostOfWords)}
+	out := &runner.Tool{Name: t.mask.Text(tool.Name), Kind: tool.Kind.String(), Command: cutText(t.mask.Text(tool.Command), 10*mostOfWords)}
 	for _, path := range tool.Paths {
-		out.Paths = append(out.Paths, within(t.root, path))
+		out.Paths = append(out.Paths, t.mask.Text(within(t.root, path)))
 	}
 	return out
 }

@@ -19,12 +19,17 @@ import (
 // ask puts a question to the person at the terminal.
 func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	e := d.named(c, runner.AskAnswered)
+	about := "foundry diff " + d.Record.ID()
 	text, err := runner.Question(d.Graph, s, c.ID.Phase)
+	if asked, ok := s.Asked(c.ID.Phase); ok {
+		e.Kind, e.Turn, e.Agent = runner.PermissionAnswered, asked.Turn, asked.Agent
+		about, text = "foundry logs "+d.Record.ID()+" "+e.Phase, asked.Text
+	}
 	if err != nil {
 		send(failed(c, e.Phase, err))
 		return
 	}
-	answer, ok := d.Ask(ctx, Question{Run: d.Record.ID(), Phase: e.Phase, Text: text, Diff: "foundry diff " + d.Record.ID()})
+	answer, ok := d.Ask(ctx, Question{Run: d.Record.ID(), Phase: e.Phase, Text: text, Diff: about})
 	if !ok || ctx.Err() != nil {
 		return
 	}

@@ -89,19 +89,6 @@ func unfitFor(g *graph.Graph, agent *graph.Agent, info harness.Info) Problems {
 	return out
 }
 
-// NobodyToAsk lists the agents whose requests a person is to answer. A run that has nobody at a terminal cannot ask, and
-// an agent cannot be kept waiting until somebody comes.
-func NobodyToAsk(g *graph.Graph) Problems {
-	var out Problems
-	for _, i := range usedAgents(g) {
-		if agent := &g.Agents[i]; agent.Permissions == "ask" {
-			out = append(out, Problem{Text: fmt.Sprintf("agent %s has `permissions: ask`, and nobody is at a terminal to be asked", agent.Name),
-				Fix: "run it at a terminal, or give the agent `permissions: allow` or `deny`"})
-		}
-	}
-	return out
-}
-
 // InstallFix says how a program that cannot be started comes to be there, and which harnesses could be used instead.
 // own says that the agent names a program of its own.
 func InstallFix(info harness.Info, own bool, file string) string {

@@ -2,9 +2,12 @@ package drive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"foundry/glob"
 	"foundry/graph"
@@ -46,39 +49,100 @@ func (p permits) answer(r harness.Request) (d harness.Decision, ask bool) {
 	return harness.Decision{Reason: fmt.Sprintf("%s is not permitted to this agent (permissions: deny); go on without it", r.Tool.Name)}, false
 }
 
-// permission puts an agent's request to a person. Who does not answer within the agent's turn_timeout has refused; the
-// clocks of the turn and of the run stand still meanwhile.
-func (d *driver) permission(ctx context.Context, c runner.Command, agent *graph.Agent, r harness.Request, send func(...runner.Event)) harness.Decision {
-	if d.Ask == nil {
-		return harness.Decision{Reason: "nobody can be asked"}
+// asker answers the requests of one turn.
+type asker struct {
+	d     *driver
+	state runner.State
+	c     runner.Command
+	agent *graph.Agent
+	may   permits
+	send  func(...runner.Event)
+	stop  context.CancelFunc // ends the turn
+
+	mu   sync.Mutex
+	open *runner.Event // the request for which the turn was stopped, as it is told; nil: it was not
+}
+
+// permit decides about a request: by the boundary, by what a person has said to it in this visit, by the policy, or by
+// asking a person. Where nobody can be asked the turn ends, and the request stays open.
+func (a *asker) permit(ctx context.Context, r harness.Request) harness.Decision {
+	decision, ask := a.may.answer(r)
+	if !ask {
+		return decision
 	}
-	t := newTeller(d.named(c, runner.PermissionAsked), d.Tree.Dir(), d.Record.Mask(), nil, nil)
+	t := newTeller(a.d.named(a.c, runner.PermissionAsked), a.d.Tree.Dir(), a.d.Record.Mask(), nil, nil)
 	asked := t.note
-	asked.Turn, asked.Agent, asked.Tool = c.ID.Turn, agent.Name, t.toolOf(r.Tool)
-	asked.Text = oneLine(fmt.Sprintf("may %s use %s?", agent.Name, t.doing(harness.Activity{Tool: r.Tool, Text: r.Title})))
-	send(asked)
-	if agent.TurnTimeout > 0 {
+	asked.Turn, asked.Agent, asked.Tool = a.c.ID.Turn, a.agent.Name, t.toolOf(r.Tool)
+	if whole := t.mask.Text(r.Tool.Command); whole != asked.Tool.Command {
+		sum := sha256.Sum256([]byte(whole))
+		asked.Tool.Whole = hex.EncodeToString(sum[:])
+	}
+	asked.Text = oneLine(fmt.Sprintf("may %s use %s?", a.agent.Name, t.doing(harness.Activity{Tool: r.Tool, Text: r.Title})))
+	if allow, note, known := a.state.Permitted(a.c.ID.Phase, a.agent.Name, *asked.Tool); known {
+		return decided(allow, note)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open == nil && a.d.Ask != nil {
+		if decision, ok := a.put(ctx, asked); ok {
+			return decision
+		}
+	}
+	if a.open == nil && ctx.Err() == nil {
+		a.open = &asked
+		a.stop()
+	}
+	return harness.Decision{Reason: "nobody can be asked now"}
+}
+
+// put puts a request to whoever is at the terminal. Who does not answer within the agent's turn_timeout has refused; the
+// clocks of the turn and of the run stand still meanwhile. It is false when the question was left.
+func (a *asker) put(ctx context.Context, asked runner.Event) (harness.Decision, bool) {
+	a.send(asked)
+	limited := ctx
+	if a.agent.TurnTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, agent.TurnTimeout)
+		limited, cancel = context.WithTimeout(ctx, a.agent.TurnTimeout)
 		defer cancel()
 	}
-	run := d.Record.ID()
-	answer, ok := d.Ask(ctx, Question{Run: run, Phase: asked.Phase, Text: asked.Text, Diff: "foundry logs " + run + " " + asked.Phase})
-	answered := d.named(c, runner.PermissionAnswered)
-	answered.Turn, answered.Agent = c.ID.Turn, agent.Name
-	decision := harness.Decision{Reason: "nobody answered whether it may be used; go on without it"}
-	if ok && ctx.Err() == nil {
+	run := a.d.Record.ID()
+	answer, ok := a.d.Ask(limited, Question{Run: run, Phase: asked.Phase, Text: asked.Text, Diff: "foundry logs " + run + " " + asked.Phase})
+	answered := a.d.named(a.c, runner.PermissionAnswered)
+	answered.Turn, answered.Agent = a.c.ID.Turn, a.agent.Name
+	ok = ok && limited.Err() == nil
+	if ok {
 		answered.Answer, answered.Text, answered.Who = "reject", answer.Note, answer.Who
-		decision.Reason = "a person refused it"
-		if answer.Note != "" {
-			decision.Reason += ": " + answer.Note
-		}
 		if answer.Approve {
-			answered.Answer, decision = "approve", harness.Decision{Allow: true}
+			answered.Answer = "approve"
 		}
 	}
-	send(answered)
-	return decision
+	a.send(answered)
+	switch {
+	case ok:
+		return decided(answer.Approve, answer.Note), true
+	case limited.Err() != nil:
+		return harness.Decision{Reason: "nobody answered whether it may be used; go on without it"}, true
+	}
+	return harness.Decision{}, false
+}
+
+// decided is a person's word.
+func decided(allow bool, note string) harness.Decision {
+	if allow {
+		return harness.Decision{Allow: true}
+	}
+	reason := "a person refused it"
+	if note != "" {
+		reason += ": " + note
+	}
+	return harness.Decision{Reason: reason}
+}
+
+// stopped is the request for which the turn was stopped; nil: it was not.
+func (a *asker) stopped() *runner.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.open
 }
 
 // refuses says why a path may not be touched, or, with reading, not be read; "" when it may.

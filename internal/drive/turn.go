@@ -67,15 +67,13 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 		e.Text = fmt.Sprintf("the conversation with %s cannot be gone on with; it begins anew, with the whole prompt", agent.Name)
 		send(e)
 	}
-	reply, logFile, sessionID := d.talk(ctx, s, c, world, prompt, anew, send)
-	ended := d.named(c, runner.TurnEnded)
-	ended.Turn, ended.Agent, ended.Harness, ended.Model, ended.File = c.ID.Turn, agent.Name, agent.Harness, started.Model, logFile
-	ended.Reply, ended.Session = &reply, sessionID
+	ended := d.talk(ctx, s, c, world, prompt, anew, send)
+	ended.Turn, ended.Agent, ended.Harness, ended.Model = c.ID.Turn, agent.Name, agent.Harness, started.Model
 	if c.Purpose.Reviews() {
 		ended.Purpose = started.Purpose
 	}
-	if reply.Text != "" {
-		if ended.File, err = d.Record.WriteFile("replies/"+file, []byte(reply.Text)); err != nil {
+	if text := ended.Reply.Text; text != "" {
+		if ended.File, err = d.Record.WriteFile("replies/"+file, []byte(text)); err != nil {
 			send(failed(c, ph.Name, fmt.Errorf("keeping the reply: %w", err)))
 			return
 		}
@@ -96,23 +94,28 @@ func (d *driver) prompt(s runner.State, c runner.Command, w runner.World, rememb
 }
 
 // talk opens the agent's session if need be and has the turn; anew gives the prompt for an agent that has lost its
-// conversation. sessionID is what another process goes on with.
-func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, anew func(why string) (string, error), send func(...runner.Event)) (reply runner.Reply, log, sessionID string) {
+// conversation. It returns how the turn ended, with the log and the id that another process goes on with.
+func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w runner.World, prompt string, anew func(why string) (string, error), send func(...runner.Event)) runner.Event {
+	ended := d.named(c, runner.TurnEnded)
+	fails := func(err error) runner.Event {
+		ended.Reply = &runner.Reply{Stop: runner.StopError, Error: err.Error()}
+		return ended
+	}
 	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
 	shared, own, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
+		return fails(err)
 	}
 	mine := d.takeTurns(c.Agent)
 	mine.Lock()
 	defer mine.Unlock()
 	session, err := d.session(ctx, c.Agent)
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
+		return fails(err)
 	}
 	rel, full, err := d.Record.LogPath("logs/" + fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.log", c.ID.Turn)))
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
+		return fails(err)
 	}
 	timeout, boundary := agent.TurnTimeout, runner.Boundary(d.Graph, s, c.ID.Phase)
 	switch {
@@ -125,10 +128,13 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	environ := append(append([]string{}, d.Environ...), shared...)
 	confine, forSandbox, err := d.confine(c.Agent, sessionDir, append(append([]string{}, environ...), own...))
 	if err != nil {
-		return runner.Reply{Stop: runner.StopError, Error: err.Error()}, "", ""
+		return fails(err)
 	}
 	own = append(own, forSandbox...)
-	may := permits{root: resolved(d.Tree.Dir()), boundary: boundary, policy: agent.Permissions}
+	whole := ctx
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	asks := &asker{d: d, state: s, c: c, agent: agent, send: send, stop: stop, may: permits{root: resolved(d.Tree.Dir()), boundary: boundary, policy: agent.Permissions}}
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
 	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
@@ -137,13 +143,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		ReadOnly: boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
 		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: environ, Own: own, Kill: d.Force, Guard: d.Guard, Confine: confine,
-		Permit: func(ctx context.Context, request harness.Request) harness.Decision {
-			decision, ask := may.answer(request)
-			if ask {
-				return d.permission(ctx, c, agent, request, send)
-			}
-			return decision
-		},
+		Permit: asks.permit,
 	}
 	r := session.Turn(ctx, turn, seen.activity)
 	if r.Stop == harness.Lost {
@@ -167,7 +167,13 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		e.Text = text
 		send(e)
 	}
-	return replyOf(r), rel, r.Session
+	reply := replyOf(r)
+	if asked := asks.stopped(); asked != nil && whole.Err() == nil {
+		reply.Stop, reply.Text, reply.Error = runner.StopPermission, "", ""
+		ended.Tool, ended.Text = asked.Tool, asked.Text
+	}
+	ended.Reply, ended.File, ended.Session = &reply, rel, r.Session
+	return ended
 }
 
 func replyOf(r harness.Reply) runner.Reply {
@@ -205,9 +211,10 @@ func replyOf(r harness.Reply) runner.Reply {
 
 // meter copies what a turn spent.
 func meter(out *runner.Reply, r harness.Reply) {
-	out.Tokens, _ = r.Usage.Tokens()
+	known := false
+	out.Tokens, known = r.Usage.Tokens()
 	if r.Usage.Cost != nil {
-		out.Cost, out.CostKnown = *r.Usage.Cost, true
+		out.Cost, out.CostKnown, out.Untold = *r.Usage.Cost, true, !known
 	}
 	if r.Calls != nil {
 		out.Calls, out.CallsKnown = *r.Calls, true

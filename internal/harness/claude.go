@@ -305,7 +305,7 @@ func (t *claudeTurn) request(m *claudeMessage) {
 			title += " (" + shown(m.Request.Description) + ")"
 		}
 		d := t.w.permit(t.ctx, Request{Tool: tool, Title: title})
-		verdict := map[string]any{"behavior": "deny", "message": d.Reason}
+		verdict := map[string]any{"behavior": "deny", "message": d.Reason, "interrupt": t.ctx.Err() != nil}
 		if d.Allow {
 			verdict = map[string]any{"behavior": "allow", "updatedInput": m.Request.Input}
 		}

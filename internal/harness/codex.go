@@ -395,7 +395,10 @@ func (t *codexTurn) request(m *codexMessage) {
 		title += " (" + shown(m.Params.Reason) + ")"
 	}
 	decision := "decline"
-	if t.w.permit(t.ctx, Request{Tool: tool, Title: title}).Allow {
+	switch allow := t.w.permit(t.ctx, Request{Tool: tool, Title: title}).Allow; {
+	case t.ctx.Err() != nil:
+		decision = "cancel"
+	case allow:
 		decision = "accept"
 	}
 	t.s.l.send(map[string]any{"id": m.ID, "result": map[string]any{"decision": decision}})

@@ -193,6 +193,9 @@ func (v *Visit) did(b *block) {
 	if v.Answer != "" {
 		b.key("answer", Plainly, v.note())
 	}
+	for _, a := range v.Permits {
+		b.key("permission", Plainly, flat(a.Question)+" "+a.word()+prefixed(" by ", a.Who)+prefixed(": ", firstLine(a.Note)))
+	}
 	if v.Result != nil {
 		b.key("command", Plainly, firstLine(v.Result.Command))
 		if v.Reused != nil {

@@ -285,6 +285,9 @@ func (t *Trace) peoplePart() part {
 	p := part{name: "Decisions by people"}
 	for _, ph := range t.Phases {
 		for _, v := range ph.Visits {
+			for _, a := range v.Permits {
+				p.table = append(p.table, []string{fmt.Sprintf("%s@%d", ph.Name, v.N), firstLine(a.Question), a.word(), first(a.Who, "–"), firstLine(a.Note)})
+			}
 			switch {
 			case v.Answer != "":
 				p.table = append(p.table, []string{fmt.Sprintf("%s@%d", ph.Name, v.N), firstLine(v.Question), v.Answer, first(v.Who, "unknown"), firstLine(v.Note)})

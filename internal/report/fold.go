@@ -202,6 +202,14 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 	case runner.AskWithdrawn:
 		v.end(e, "withdrawn")
 		t.closeAsk(p.Name)
+	case runner.PermissionAsked:
+		v.asked = e.Text
+	case runner.PermissionAnswered:
+		v.Permits = append(v.Permits, Permit{Question: first(v.Question, v.asked), Answer: e.Answer, Who: e.Who, Note: e.Text})
+		if v.Status == "waiting" {
+			p.Status, v.Status, v.Question = "running", "running", ""
+			t.closeAsk(p.Name)
+		}
 	case runner.AskAnswered:
 		v.Answer, v.Who, v.Note = e.Answer, e.Who, e.Text
 		t.closeAsk(p.Name)

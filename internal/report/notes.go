@@ -88,8 +88,21 @@ func stopText(r *runner.Reply) string {
 		return "usage limit" + said
 	case runner.StopTimeout:
 		return "timed out" + said
+	case runner.StopPermission:
+		return "stopped to ask for a permission"
 	}
 	return "failed" + said
+}
+
+// word is the answer in the past.
+func (p Permit) word() string {
+	switch p.Answer {
+	case "approve":
+		return "approved"
+	case "reject":
+		return "rejected"
+	}
+	return "not answered"
 }
 
 func prefixed(prefix, text string) string {

@@ -90,7 +90,9 @@ type Visit struct {
 	Spent       []Route
 	Calls       string        // the pipeline that it ran as one phase
 	Seen        []runner.Seen // the terms of that pipeline's acceptance
-	Question    string
+	Question    string        // of the phase, or the request of its agent that waits for a person
+	Permits     []Permit      // what people answered to requests of the agent
+	asked       string
 	Answer      string
 	Who         string
 	Note        string
@@ -122,6 +124,9 @@ type Ask struct {
 	Visit    int
 	Question string
 }
+
+// Permit is what a person answered to an agent that wanted a permission. Answer is "" when nobody did in time.
+type Permit struct{ Question, Answer, Who, Note string }
 
 // NewTrace is the trace of a run whose log is still empty.
 func NewTrace(id string) *Trace {
