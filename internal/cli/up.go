@@ -185,6 +185,9 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 	if err := pl.repo.Exclude(s.ctx); err != nil {
 		return failure(err)
 	}
+	if l.watch == nil {
+		s.sweepScratch(pl)
+	}
 	rec, err := newRecord(pl, l.id)
 	if err != nil {
 		return failure(err)
