@@ -203,6 +203,7 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 			}
 		}},
 		{"retries", func(d *digest) { d.int(ph.Retries) }},
+		{"session", func(d *digest) { d.bool(ph.Fresh) }},
 		{"review", func(d *digest) {
 			if ph.Review != nil {
 				d.agents(g, ph.Review.Agent)

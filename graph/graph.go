@@ -230,6 +230,7 @@ type Phase struct {
 	Model    string
 	Retries  int
 	Reuse    bool // an equal result of an earlier run is taken over
+	Fresh    bool // each visit has a session of its own with the agent
 	Review   *Review
 	Gates    []Gate
 

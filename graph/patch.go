@@ -117,6 +117,9 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	if !out.Prompt.Set() {
 		out.Prompt = base.Prompt
 	}
+	if !out.Session.Set {
+		out.Session = base.Session
+	}
 	if !out.Reuse.Set {
 		out.Reuse = base.Reuse
 	}
@@ -171,7 +174,7 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 	if kindKeys[was] != kindKeys[now] {
 		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
 		base.Reuse, base.RevertRejected = schema.Bool{}, schema.Bool{}
-		base.Review, base.ReviewRetries = schema.Text{}, schema.Int{}
+		base.Review, base.ReviewRetries, base.Session = schema.Text{}, schema.Int{}, schema.Text{}
 	}
 	if kindKeys[was] != kindKeys[now] || was == "builtin" || now == "builtin" {
 		base.Message, base.ExitCodes, base.Outputs, base.Repeat, base.Sources = schema.Text{}, schema.ExitCodes{}, nil, schema.Int{}, schema.Texts{}

@@ -128,6 +128,7 @@ func (c *compiler) mergeKind(name string, seen map[string]bool) {
 func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
 	ph.Retries = src.Retries.Value
 	ph.Reuse = src.Reuse.Value
+	ph.Fresh = src.Session.Value == "fresh"
 	ph.Timeout = src.Timeout.Value
 	c.inputs(ph, src)
 	c.review(ph, src)

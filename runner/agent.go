@@ -27,7 +27,17 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 	}
 	w.turn++
 	m.s.turns++
-	m.s.sessions[m.g.Agents[w.worker()].Session]++
+	m.spoke(p, 1)
+}
+
+// spoke counts a turn in the session that has it: the one that the agent has in this run, or the visit's own.
+func (m *machine) spoke(p graph.PhaseID, n int) {
+	w := &m.edit(p).work
+	if m.g.Phases[p].Fresh && !w.purpose.Reviews() {
+		w.own += n
+		return
+	}
+	m.s.sessions[m.g.Agents[w.worker()].Session] += n
 }
 
 func (m *machine) startAttempt(p graph.PhaseID) {
@@ -46,7 +56,7 @@ func (m *machine) turnEnded(p graph.PhaseID, e Event) {
 	w.reply = r
 	if e.Reused != nil { // nothing was sent, so nothing was spent and the session knows nothing of it
 		m.s.turns--
-		m.s.sessions[m.g.Agents[w.agent].Session]--
+		m.spoke(p, -1)
 	}
 	m.s.tokens += r.Tokens
 	m.s.cost += r.Cost
@@ -83,7 +93,7 @@ func (m *machine) harnessFailed(p graph.PhaseID, reason, text string) {
 		next := first.Fallback[w.fallbacks]
 		m.warn(p, "agent %s failed (%s); agent %s goes on", m.g.Agents[w.agent].Name, text, m.g.Agents[next].Name)
 		w.fallbacks++
-		w.agent, w.digests, w.retold, w.truncated = next, nil, 0, 0
+		w.agent, w.digests, w.retold, w.truncated, w.own = next, nil, 0, 0, 0
 		m.sendTurn(p, ForPrompt, nil)
 		return
 	}

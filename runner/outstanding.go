@@ -42,7 +42,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 				add(TakeSnapshot, p, int(ForStart)).Purpose = ForStart
 			case stepTurn, stepReview:
 				c := add(SendTurn, p, 0)
-				c.Purpose, c.Agent, c.Session = wk.purpose, wk.worker(), s.sessions[g.Agents[wk.worker()].Session]
+				c.Purpose, c.Agent, c.Session = wk.purpose, wk.worker(), s.spoken(g, p)
 			case stepCommand:
 				add(StartCommand, p, wk.rounds)
 			case stepBoundary:
@@ -102,4 +102,13 @@ func Outstanding(g *graph.Graph, s State) []Command {
 		add(Park, -1, s.resumes).ResetAt = s.resetAt
 	}
 	return out
+}
+
+// spoken is how many turns the session has had, the one under way included, in which a phase's turn is sent.
+func (s State) spoken(g *graph.Graph, p graph.PhaseID) int {
+	wk := &s.phases[p].work
+	if g.Phases[p].Fresh && !wk.purpose.Reviews() {
+		return wk.own
+	}
+	return s.sessions[g.Agents[wk.worker()].Session]
 }

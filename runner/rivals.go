@@ -105,11 +105,15 @@ func (p *plan) findRivals(g *graph.Graph) {
 	}
 }
 
-// sessionsOf are the sessions that an agent phase works in: its agent's and its reviewer's.
+// sessionsOf are the sessions that an agent phase works in and that others may want: its agent's, unless each of its
+// visits has one to itself, and its reviewer's.
 func sessionsOf(g *graph.Graph, p graph.PhaseID) []int {
 	ph := &g.Phases[p]
-	out := []int{g.Agents[ph.Agent].Session}
-	if ph.Review != nil && g.Agents[ph.Review.Agent].Session != out[0] {
+	var out []int
+	if !ph.Fresh {
+		out = append(out, g.Agents[ph.Agent].Session)
+	}
+	if ph.Review != nil && !slices.Contains(out, g.Agents[ph.Review.Agent].Session) {
 		out = append(out, g.Agents[ph.Review.Agent].Session)
 	}
 	return out

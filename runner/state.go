@@ -178,6 +178,7 @@ type work struct {
 	step       step
 	attempt    int
 	turn       int // turns of this visit
+	own        int // those of its own session with the agent, if it has one
 	purpose    Purpose
 	agent      int
 	fallbacks  int

@@ -45,6 +45,9 @@ func (m *machine) begin(p graph.PhaseID) {
 	ph := m.move(p, Running)
 	ph.visits++
 	digests := ph.work.digests
+	if m.g.Phases[p].Fresh {
+		digests = nil // a new session knows nothing of them
+	}
 	ph.work = work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests, review: newReviewing(m.g, p)}
 	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
 	e := m.at(p, PhaseStarted)

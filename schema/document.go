@@ -391,6 +391,7 @@ type Phase struct {
 	Review         Text // an agent
 	ReviewRetries  Int
 	RevertRejected Bool
+	Session        Text
 
 	Run       Script
 	Command   Text

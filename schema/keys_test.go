@@ -45,7 +45,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "parallel session each"
+const notBuiltKeys = "parallel each"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()

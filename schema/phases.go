@@ -35,7 +35,7 @@ func (l *language) phases() {
 		text("envelope", "the kind of report, instead of the agent's own", func(p *Phase) *Text { return &p.Envelope }).only("agent"),
 		text("model", "the model, instead of the agent's own; light and heavy are those of models", func(p *Phase) *Text { return &p.Model }).only("agent"),
 		integer("retries", "further attempts in one visit", func(p *Phase) *Int { return &p.Retries }).def("0").to(1000).only("agent"),
-		unbuilt[Phase]("session", ShapeText, "whether a visit goes on in the session of the last one").only("agent"),
+		text("session", "whether a visit goes on in the session that its agent has in the run, or begins one of its own", func(p *Phase) *Text { return &p.Session }).enum("keep", "fresh").def("keep").only("agent"),
 		text("review", "the agent that judges what was done, once boundary and gates have passed", func(p *Phase) *Text { return &p.Review }).only("agent"),
 		integer("review_retries", "further attempts after reviews that failed, in one visit", func(p *Phase) *Int { return &p.ReviewRetries }).def("1").to(1000).only("agent"),
 		boolean("revert_rejected", "whether work whose review failed for good is undone", func(p *Phase) *Bool { return &p.RevertRejected }).def("false").only("agent"),

@@ -229,7 +229,7 @@ func TestHintsLead(t *testing.T) {
 		{"the words of an argv", "version: 1\nproject: {harness: command, argv: claude -p --effort=low}\n", "write argv: [claude, -p, '--effort=low']", "-p --"},
 		{"an argv that a shell would read", "version: 1\nproject:\n  argv: sh -c 'a b'\n", "write argv: [", ""},
 		{"phases by name", "version: 1\npipelines:\n  p:\n    phases:\n      build: {agent: a}\n", "- id: build", ""},
-		{"keys that are not built are not offered", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, prompt", "session"},
+		{"keys that are not built are not offered", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, prompt", "parallel"},
 		{"nor kinds", "version: 1\npipelines: {p: {phases: [{id: a}]}}\n", "agent, run, command, builtin, ask or call", "each"},
 	} {
 		_, list := Decode(diag.NewSource("foundry.yaml", tt.file))

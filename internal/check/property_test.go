@@ -70,6 +70,9 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 		default:
 			fmt.Fprintf(b, "        call: %s\n", strings.TrimPrefix(kind, "call "))
 		}
+		if (kind == "agent" || kind == "critic") && rapid.IntRange(0, 3).Draw(t, "session") == 0 {
+			b.WriteString("        session: fresh\n")
+		}
 		if (kind == "agent" || kind == "critic") && rapid.IntRange(0, 2).Draw(t, "review") == 0 {
 			fmt.Fprintf(b, "        review: judge\n        review_retries: %d\n        revert_rejected: %v\n",
 				rapid.IntRange(0, 2).Draw(t, "review retries"), rapid.Bool().Draw(t, "revert"))

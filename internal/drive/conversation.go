@@ -2,61 +2,93 @@ package drive
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
+	"foundry/graph"
 	"foundry/internal/harness"
 	"foundry/runner"
 )
 
 // This file has the conversations with agents: one for each agent in a run, which goes on from turn to turn, from
-// phase to phase, and in another process where the agent can do that. An agent whose conversation is gone is told
-// everything anew.
+// phase to phase, and in another process where the agent can do that, and one for each visit of a phase that wants it
+// so. An agent whose conversation is gone is told everything anew.
 
-// takeTurns is held while a turn of an agent's session goes on.
-func (d *driver) takeTurns(index int) *sync.Mutex {
-	d.sessionMu.Lock()
-	defer d.sessionMu.Unlock()
-	index = d.Graph.Agents[index].Session
-	if d.talking[index] == nil {
-		d.talking[index] = &sync.Mutex{}
-	}
-	return d.talking[index]
+// conversation names one.
+type conversation struct {
+	agent int           // whose session it is: an index into Graph.Agents
+	phase graph.PhaseID // whose visit has it to itself, -1 when the run has it
+	visit int
 }
 
-// session is the agent's one session in this run, in whichever pipelines it works; turns that an earlier process had
-// are told to it.
-func (d *driver) session(ctx context.Context, index int) (harness.Session, error) {
+// conversation is the one that a turn belongs to. A reviewer has the run's in every phase.
+func (d *driver) conversation(c runner.Command) conversation {
+	of := conversation{agent: d.Graph.Agents[c.Agent].Session, phase: -1}
+	if d.Graph.Phases[c.ID.Phase].Fresh && !c.Purpose.Reviews() {
+		of.phase, of.visit = c.ID.Phase, c.ID.Visit
+	}
+	return of
+}
+
+// agent is whom the conversation is with.
+func (d *driver) agent(of conversation) *graph.Agent { return &d.Graph.Agents[of.agent] }
+
+// has says whether an event of the log is about a conversation, or about an earlier visit's in its phase.
+func (d *driver) has(of conversation, e *runner.Event) (yes bool) {
+	if e.Agent != d.agent(of).Name {
+		return false
+	}
+	phase := graph.PhaseID(-1)
+	reviews := e.Purpose == runner.ForReview.String() || e.Purpose == runner.ForReviewAgain.String()
+	if id, ok := d.Graph.Lookup(e.Phase); ok && d.Graph.Phases[id].Fresh && !reviews {
+		phase = id
+	}
+	return phase == of.phase
+}
+
+// takeTurns is held while a turn of a conversation goes on.
+func (d *driver) takeTurns(of conversation) *sync.Mutex {
 	d.sessionMu.Lock()
 	defer d.sessionMu.Unlock()
-	index = d.Graph.Agents[index].Session
-	if s, ok := d.sessions[index]; ok {
+	if d.talking[of] == nil {
+		d.talking[of] = &sync.Mutex{}
+	}
+	return d.talking[of]
+}
+
+// session is where a conversation takes place; turns that an earlier process had are told to it, and those that
+// earlier visits had of the same script.
+func (d *driver) session(ctx context.Context, of conversation) (harness.Session, error) {
+	d.sessionMu.Lock()
+	defer d.sessionMu.Unlock()
+	if s, ok := d.sessions[of]; ok {
 		return s, nil
 	}
-	agent := &d.Graph.Agents[index]
+	agent := d.agent(of)
 	h, err := harness.Named(agent.Harness)
 	if err != nil {
 		return nil, err
 	}
 	served := 0
 	for _, e := range d.Record.Events() {
-		if e.Kind == runner.TurnEnded && e.Agent == agent.Name && e.Reply != nil && e.Reply.Stop != runner.StopLimit && e.Reply.Stop != runner.StopCancelled {
+		if e.Kind == runner.TurnEnded && d.has(of, &e) && e.Reply != nil && e.Reply.Stop != runner.StopLimit && e.Reply.Stop != runner.StopCancelled {
 			served++
 		}
 	}
 	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
 		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir(),
-		Session: d.lastSession(agent.Name), Asks: true, Allow: agent.Allow, Deny: agent.Deny})
+		Session: d.lastSession(of), Asks: true, Allow: agent.Allow, Deny: agent.Deny})
 	if err == nil {
-		d.sessions[index] = s
+		d.sessions[of] = s
 	}
 	return s, err
 }
 
-// lastSession is the id that the agent's conversation has in the log; "" when none can be gone on with.
-func (d *driver) lastSession(agent string) string {
+// lastSession is the id that a conversation has in the log; "" when none can be gone on with.
+func (d *driver) lastSession(of conversation) string {
 	id := ""
 	for _, e := range d.Record.Events() {
-		if (e.Kind == runner.TurnEnded || e.Kind == runner.SessionKnown) && e.Agent == agent && e.Session != "" {
+		if (e.Kind == runner.TurnEnded || e.Kind == runner.SessionKnown) && e.Session != "" && d.has(of, &e) && (of.phase < 0 || e.Visit == of.visit) {
 			id = e.Session
 		}
 	}
@@ -65,21 +97,75 @@ func (d *driver) lastSession(agent string) string {
 
 // remembers says whether an agent knows what was said to it before: in this process, or in one before it. An agent
 // that has lost the conversation says so itself when its turn comes.
-func (d *driver) remembers(index int) bool {
-	index = d.Graph.Agents[index].Session
-	agent := &d.Graph.Agents[index]
-	info, _ := harness.Find(agent.Harness)
+func (d *driver) remembers(of conversation) bool {
+	info, _ := harness.Find(d.agent(of).Harness)
 	d.sessionMu.Lock()
-	here := d.heard[index]
+	here := d.heard[of]
 	d.sessionMu.Unlock()
-	return info.Remembers && (here || info.Resumes && d.lastSession(agent.Name) != "")
+	return info.Remembers && (here || info.Resumes && d.lastSession(of) != "")
 }
 
 // hears notes whether a turn that has ended left a conversation behind that can be gone on with.
-func (d *driver) hears(index int, r harness.Reply) {
+func (d *driver) hears(of conversation, r harness.Reply) {
 	d.sessionMu.Lock()
 	defer d.sessionMu.Unlock()
 	if r.Stop == harness.End || r.Stop == harness.Truncated {
-		d.heard[d.Graph.Agents[index].Session] = true
+		d.heard[of] = true
+	}
+}
+
+// sessionName is the directory of a conversation's own files.
+func (d *driver) sessionName(of conversation) string {
+	if of.phase < 0 {
+		return d.agent(of).Name
+	}
+	return d.agent(of).Name + "." + fileName(d.Graph.Phases[of.phase].Name, of.visit, "")
+}
+
+// leave ends the conversations that a visit had to itself, when it is over: each may be a program at work. What they
+// leave behind is told when they are gone.
+func (d *driver) leave(e runner.Event) {
+	switch e.Kind {
+	case runner.PhaseEnded, runner.PhaseSkipped, runner.PhaseStopped, runner.PhaseBlocked:
+	default:
+		return
+	}
+	id, ok := d.Graph.Lookup(e.Phase)
+	if !ok || !d.Graph.Phases[id].Fresh {
+		return
+	}
+	d.sessionMu.Lock()
+	defer d.sessionMu.Unlock()
+	for of, s := range d.sessions {
+		if of.phase != id || of.visit != e.Visit {
+			continue
+		}
+		delete(d.sessions, of)
+		delete(d.talking, of)
+		delete(d.heard, of)
+		d.workers.Go(func() {
+			left, err := s.Close()
+			var notes []runner.Event
+			for _, text := range left {
+				notes = append(notes, runner.Event{Kind: runner.ProcessLeft, Phase: e.Phase, Visit: e.Visit, Text: text})
+			}
+			if err != nil {
+				notes = append(notes, runner.Event{Kind: runner.Warned, Phase: e.Phase, Visit: e.Visit,
+					Text: fmt.Sprintf("closing the session of agent %s: %v", d.agent(of).Name, err)})
+			}
+			if len(notes) > 0 {
+				d.facts <- report{facts: notes}
+			}
+		})
+	}
+}
+
+// keepNotes logs what a worker that is waited for says of processes that it found; what else it has to say is about
+// work that nobody asks for any more.
+func (d *driver) keepNotes(r report) {
+	for _, e := range r.facts {
+		if e.Kind == runner.ProcessLeft && d.err == nil {
+			d.err = d.append(e)
+		}
 	}
 }

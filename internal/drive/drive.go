@@ -72,10 +72,10 @@ type driver struct {
 	facts     chan report
 	working   map[runner.ID]context.CancelFunc
 	workers   sync.WaitGroup
-	sessions  map[int]harness.Session
+	sessions  map[conversation]harness.Session
 	sessionMu sync.Mutex
-	talking   map[int]*sync.Mutex // by session: turns of one take turns, also where an agent is another's fallback
-	heard     map[int]bool        // sessions that hold a conversation which this process knows of
+	talking   map[conversation]*sync.Mutex // turns of one take turns, also where an agent is another's fallback
+	heard     map[conversation]bool        // sessions that hold a conversation which this process knows of
 	snaps     map[visitKey]workspace.Snapshot
 	ends      map[visitKey]workspace.Snapshot // after a visit's boundary was checked
 	last      *workspace.Snapshot             // the newest; what ran since without a snapshot of its own is in since
@@ -166,7 +166,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 // newDriver is the driver of a run as its record has it, with the events that it starts with.
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[int]harness.Session{}, talking: map[int]*sync.Mutex{}, heard: map[int]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
+		sessions: map[conversation]harness.Session{}, talking: map[conversation]*sync.Mutex{}, heard: map[conversation]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
 		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}, asking: map[runner.ID]bool{}}
 	if d.Digests == nil {
 		d.Digests = &Digests{}
@@ -325,6 +325,7 @@ func (d *driver) take(work context.Context, e runner.Event) {
 			d.prove(e)
 			d.keepWork(e)
 		}
+		d.leave(e)
 	}
 	if d.still {
 		return
@@ -435,7 +436,8 @@ func (d *driver) drain() {
 	}()
 	for {
 		select {
-		case <-d.facts:
+		case r := <-d.facts:
+			d.keepNotes(r)
 		case <-done:
 			clear(d.working)
 			d.clock()
@@ -450,7 +452,7 @@ func (d *driver) close(err error) error {
 	if err == nil {
 		all = nil
 	}
-	for index, s := range d.sessions {
+	for of, s := range d.sessions {
 		left, err := s.Close()
 		for _, text := range left {
 			if err := d.append(runner.Event{Kind: runner.ProcessLeft, Text: text}); err != nil {
@@ -458,7 +460,7 @@ func (d *driver) close(err error) error {
 			}
 		}
 		if err != nil {
-			all = multierror.Append(all, fmt.Errorf("closing the session of agent %s: %w", d.Graph.Agents[index].Name, err))
+			all = multierror.Append(all, fmt.Errorf("closing the session of agent %s: %w", d.Graph.Agents[of.agent].Name, err))
 		}
 	}
 	clear(d.sessions)

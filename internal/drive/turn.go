@@ -29,7 +29,8 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 		}
 		world.Calls = d.callsOf(c)
 	}
-	remembers := d.remembers(c.Agent)
+	of := d.conversation(c)
+	remembers := d.remembers(of)
 	prompt, inputs, err := d.prompt(s, c, world, remembers)
 	if err != nil {
 		send(failed(c, ph.Name, err))
@@ -106,10 +107,11 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if err != nil {
 		return fails(err)
 	}
-	mine := d.takeTurns(c.Agent)
+	of := d.conversation(c)
+	mine := d.takeTurns(of)
 	mine.Lock()
 	defer mine.Unlock()
-	session, err := d.session(ctx, c.Agent)
+	session, err := d.session(ctx, of)
 	if err != nil {
 		return fails(err)
 	}
@@ -124,7 +126,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	case ph.Timeout > 0:
 		timeout = ph.Timeout
 	}
-	sessionDir := filepath.Join(d.Record.Dir(), "sessions", agent.Name)
+	sessionDir := filepath.Join(d.Record.Dir(), "sessions", d.sessionName(of))
 	environ := append(append([]string{}, d.Environ...), shared...)
 	confine, forSandbox, err := d.confine(c.Agent, sessionDir, append(append([]string{}, environ...), own...))
 	if err != nil {
@@ -137,7 +139,13 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	asks := &asker{d: d, state: s, c: c, agent: agent, send: send, stop: stop, may: permits{root: resolved(d.Tree.Dir()), boundary: boundary, policy: agent.Permissions}}
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
-	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), func(e runner.Event) { send(e) }, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
+	tell := func(e runner.Event) {
+		if e.Kind == runner.SessionKnown && c.Purpose.Reviews() {
+			e.Purpose = c.Purpose.String()
+		}
+		send(e)
+	}
+	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), tell, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
 	turn := harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
@@ -156,7 +164,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		r.Left, r.Notes = append(left, r.Left...), append(notes, r.Notes...)
 	}
 	seen.end()
-	d.hears(c.Agent, r)
+	d.hears(of, r)
 	for _, left := range r.Left {
 		e := d.named(c, runner.ProcessLeft)
 		e.Text = left
