@@ -40,6 +40,7 @@ type onTerminal struct {
 	mu     sync.Mutex
 	text   bytes.Buffer
 	more   chan struct{}
+	gone   chan struct{} // closed when nobody has the terminal any more, and all that was printed is in text
 }
 
 // pseudoTerminal opens a terminal of 80 columns and 24 lines.
@@ -106,7 +107,7 @@ func upIn(t *testing.T, files map[string]string, nap bool) *onTerminal {
 		}
 	}
 	master, slave := pseudoTerminal(t)
-	x := &onTerminal{t: t, master: master, more: make(chan struct{}, 1),
+	x := &onTerminal{t: t, master: master, more: make(chan struct{}, 1), gone: make(chan struct{}),
 		cmd: &exec.Cmd{Path: foundry, Args: []string{foundry, "up"}, Dir: repo, Env: environ, Stdin: slave, Stdout: slave, Stderr: slave,
 			SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: true}}}
 	if err := x.cmd.Start(); err != nil {
@@ -134,6 +135,7 @@ func (x *onTerminal) read() {
 		default:
 		}
 		if err != nil {
+			close(x.gone)
 			return
 		}
 	}
@@ -167,8 +169,11 @@ func (x *onTerminal) end(want int) string {
 	if got := x.cmd.ProcessState.ExitCode(); got != want {
 		x.t.Errorf("exit %d, want %d:\n%s", got, want, x.shown())
 	}
-	x.wait(givesBack)
+	<-x.gone
 	shown := x.shown()
+	if !strings.Contains(shown, givesBack) {
+		x.t.Fatalf("the terminal was not given back:\n%s", shown)
+	}
 	return shown[strings.LastIndex(shown, givesBack):]
 }
 
