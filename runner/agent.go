@@ -21,7 +21,7 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 		return
 	}
 	w := &m.edit(p).work
-	w.step, w.purpose, w.problems, w.sent, w.resent, w.asked = stepTurn, purpose, problems, false, false, nil
+	w.step, w.purpose, w.problems, w.sent, w.resent, w.limited, w.asked = stepTurn, purpose, problems, false, false, false, nil
 	if purpose.Reviews() {
 		w.step = stepReview
 	}
@@ -70,7 +70,7 @@ func (m *machine) turnEnded(p graph.PhaseID, e Event) {
 	switch {
 	case r.Stop == StopLimit:
 		// Nothing was got for it: the turn is sent again once the limit has ended.
-		m.s.status, m.s.resetAt = RunPaused, r.ResetAt
+		m.s.status, m.s.resetAt, w.limited = RunPaused, r.ResetAt, true
 	case r.Stop == StopPermission:
 		m.stoppedForPermission(p, e)
 	case w.step == stepReview:

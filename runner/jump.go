@@ -145,7 +145,7 @@ func (m *machine) makeWay(owner graph.PhaseID) (changed, waits bool) {
 	}
 	for p := range again.All {
 		if m.s.phases[p].status == Running {
-			changed = changed || (m.atWork(p) || m.s.phases[p].wantsPermission()) && !m.s.phases[p].work.cut
+			changed = changed || (m.atWork(p) || m.s.phases[p].wantsPermission() || m.s.phases[p].work.limited) && !m.s.phases[p].work.cut
 			m.edit(p).work.cut = true
 			waits = true
 		}

@@ -31,6 +31,9 @@ func Outstanding(g *graph.Graph, s State) []Command {
 	for p := range s.running.All {
 		{
 			wk := &s.phases[p].work
+			if wk.limited {
+				continue // a resume sends the turn
+			}
 			switch wk.step {
 			case stepTurn, stepReview, stepCommand, stepBefore, stepAfter:
 				if s.cutOff(g, p) {

@@ -98,7 +98,9 @@ func (m *machine) permissionAnswered(p graph.PhaseID, e Event) {
 	}
 	w := &m.edit(p).work
 	w.permits = append(slices.Clone(w.permits), permit{w.asked.Agent, w.asked.Tool, e.Answer == "approve", e.Text})
-	m.s.status = RunRunning
+	if m.s.status == RunWaiting {
+		m.s.status = RunRunning
+	}
 	if w.asked.review {
 		m.sendTurn(p, ForReviewPermission, nil)
 		return
@@ -106,12 +108,16 @@ func (m *machine) permissionAnswered(p graph.PhaseID, e Event) {
 	m.sendTurn(p, ForPermission, nil)
 }
 
-// endAsking stops a phase that waits for a permission and whose run, call or place is taken away. It says whether there
-// was one.
-func (m *machine) endAsking() bool {
+// endIdle stops a phase that waits for a permission, or for a usage limit to end, and whose run, call or place is taken
+// away. It says whether there was one.
+func (m *machine) endIdle() bool {
 	for p := range m.s.running.All {
-		if m.s.phases[p].wantsPermission() && m.cutOff(p) {
-			m.record(m.at(p, AskWithdrawn))
+		asks := m.s.phases[p].wantsPermission()
+		if (asks || m.s.phases[p].work.limited) && m.cutOff(p) {
+			if asks {
+				m.record(m.at(p, AskWithdrawn))
+			}
+			m.edit(p).work.limited = false
 			m.finishWork(p)
 			return true
 		}

@@ -20,8 +20,9 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 	m.s.status, m.s.reason, m.s.text = RunRunning, "", ""
 	for q := range m.s.running.All {
 		switch w := &m.s.phases[q].work; {
-		case w.step == stepTurn && w.sent:
-			m.edit(q).work.resent = true
+		case w.step == stepTurn || w.step == stepReview:
+			w := &m.edit(q).work
+			w.resent, w.limited = w.sent, false
 		case w.step == stepCommand && w.rounds > 0:
 			m.edit(q).work.rounds = 0 // it was cut off: the row begins anew
 		}

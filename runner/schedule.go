@@ -19,7 +19,7 @@ const (
 // advance starts, leaves out and ends until nothing moves any more.
 func (m *machine) advance() {
 	for !m.done() {
-		if m.endAsking() || m.halt() {
+		if m.endIdle() || m.halt() {
 			continue
 		}
 		if m.s.ending != nil {

@@ -204,6 +204,7 @@ type work struct {
 	cut        bool          // a jump with fail_fast takes its place
 	sent       bool          // the turn has begun
 	resent     bool          // it was cut off with its process, and is sent again
+	limited    bool          // it met a usage limit, and is sent again when the run is resumed
 	asked      *Permission   // what the last turn was stopped for; nil: for nothing
 	permits    []permit      // what a person answered, the newest last
 	digests    []InputDigest // of the inputs as this phase last sent them in its session

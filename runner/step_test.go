@@ -300,6 +300,7 @@ func TestUsageLimitPausesAndSpendsNothing(t *testing.T) {
 	f.Turn, f.Reply = 1, &Reply{Stop: StopLimit, Error: "come back later"}
 	sc.feed(f)
 	sc.end(RunPaused, "")
+	sc.want("park")
 	sc.feed(Event{Kind: RunResumed})
 	sc.want("turn build")
 	if got := sc.s.View().Turns; got != turns {
@@ -309,6 +310,34 @@ func TestUsageLimitPausesAndSpendsNothing(t *testing.T) {
 	sc.bounds("build")
 	sc.verdict()
 	sc.end(RunAccepted, "")
+}
+
+// A run that is paused can be ended, and other work under way is brought to its end before it rests.
+func TestPausedBesideOtherWork(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: one, agent: critic, needs: []}
+      - {id: two, agent: spare, writes: [], needs: []}
+      - {id: last, run: make}
+`, RunInfo{Jobs: 2})
+	sc.starts("one")
+	sc.starts("two")
+	limit := sc.about("one", TurnEnded)
+	limit.Turn, limit.Reply = 1, &Reply{Stop: StopLimit}
+	sc.feed(limit)
+	sc.want()
+	sc.end(RunPaused, "")
+	sc.reply("two", 1, success)
+	sc.want("boundary two")
+	sc.bounds("two")
+	sc.want("park")
+	sc.feed(Event{Kind: RunKilled})
+	sc.want("undo one")
+	u := sc.about("one", UndoDone)
+	u.Tree = "tree"
+	sc.feed(u)
+	sc.end(RunKill, "")
+	sc.replays()
 }
 
 func TestInterruptHoldsAndResumeSendsAgain(t *testing.T) {

@@ -148,7 +148,7 @@ func (s *session) drive(d driving) error {
 	c := drive.Config{Graph: was, Edited: edited, Record: d.rec, Repo: d.pl.repo, Guard: guard, Environ: environ, Now: time.Now, Watch: view.event, Proofs: filepath.Join(d.pl.repo.Home(), ".foundry", "proven"), Force: force,
 		Make: drive.Workspace(d.graph, d.pl.repo, d.rec, *d.info, environ, guard, force)}
 	if d.input {
-		c.Ask = view.ask
+		c.Ask, c.Say = view.ask, view.say
 	}
 	if d.watch != nil {
 		c.Digests = &d.watch.digests

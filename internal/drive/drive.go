@@ -37,6 +37,7 @@ type Config struct {
 	Now     func() time.Time   // stamps events and measures the time budget
 	Watch   func(runner.Event) // sees every event of this process in order, after it is in the log; may be nil
 	Ask     Asker              // puts a question to a person; nil: an ask parks the run
+	Say     func(string)       // tells something to a person who is there; may be nil
 	Proofs  string             // the directory of what phases with sources have proven; "" keeps nothing
 	Digests *Digests           // of the files that these name, for runs that follow each other; nil: of this run alone
 	Force   <-chan struct{}    // closed when running work is to be killed without a grace
@@ -98,6 +99,8 @@ type driver struct {
 	reusing   map[visitKey]string // the keys of agent phases whose result may be taken over by a later run
 	watching  bool                // the run is a watch's: a person works in the checkout, nothing is compared with what was there
 	parked    bool
+	goOnAt    time.Time // when the limit ends that the run waits for; zero: it waits for none
+	waited    bool      // for one, and no turn has ended otherwise since
 	ended     bool
 	still     bool // nothing is started for what take decides: before a resume, which asks for all that is outstanding
 	err       error
@@ -148,7 +151,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 	if d.err != nil {
 		return Ending{View: d.state.View()}, d.err
 	}
-	if ctx.Err() != nil && !d.ended {
+	if ctx.Err() != nil && !d.ended && !(d.parked && len(d.working) == 0) {
 		stop()
 		d.drain()
 		d.take(work, runner.Event{Kind: runner.RunInterrupted, Text: stoppedBy(context.Cause(ctx))})
@@ -217,11 +220,14 @@ func (d *driver) loop(ctx, work context.Context) {
 		case <-timer:
 			d.timeUp = true // said once; what runs is being stopped
 			d.take(work, runner.Event{Kind: runner.BudgetReached, Limit: "time"})
+		case <-d.limitTimer():
+			d.goOn(work)
 		case <-control.C:
 			if kill, ok := d.killAsked(); ok {
 				d.take(work, kill)
 			}
 		case <-ctx.Done():
+			d.parked = !d.goOnAt.IsZero() // it stays paused
 			return
 		}
 	}
@@ -232,6 +238,7 @@ func (d *driver) report(work context.Context, r report) {
 	for _, f := range r.facts {
 		if f.Kind == runner.TurnEnded {
 			delete(d.inTurn, r.id) // the fact has it
+			d.waited = d.waited && f.Reply.Stop == runner.StopLimit
 		}
 		d.take(work, f)
 		if asked := f.Kind == runner.PermissionAsked; asked || f.Kind == runner.PermissionAnswered {
@@ -376,7 +383,7 @@ func (d *driver) start(work context.Context, c runner.Command) {
 		d.ended = true
 		return
 	case runner.Park:
-		d.parked = true
+		d.parked = !d.awaitLimit(c.ResetAt)
 		return
 	case runner.StopWork:
 		for id, cancel := range d.working {

@@ -106,7 +106,7 @@ func (t *Trace) cause() []string {
 	case "paused":
 		line := "it waits for a usage limit to end"
 		if !t.Paused.IsZero() {
-			line += ", at " + t.Paused.Format("15:04 MST on 2 January")
+			line += ", at " + t.Paused.Format(limitTime)
 		}
 		return []string{line + prefixed(": ", firstLine(t.Text))}
 	case "interrupted":

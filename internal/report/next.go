@@ -33,6 +33,9 @@ func (t *Trace) LastLine(f Facts) string {
 		return ""
 	}
 	line := t.Status
+	if t.Status == "paused" && !t.Paused.IsZero() {
+		line += " until " + t.Paused.Format(limitTime)
+	}
 	if t.Reason != "" {
 		line += " (" + t.Reason + ")"
 	}

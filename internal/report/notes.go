@@ -73,6 +73,9 @@ func millis(r *runner.CommandResult) string {
 	return Duration(time.Duration(r.Millis) * time.Millisecond)
 }
 
+// limitTime is how the end of a usage limit is told.
+const limitTime = "15:04 MST on 2 January"
+
 // stopText says why a turn brought no report.
 func stopText(r *runner.Reply) string {
 	said := prefixed(": ", firstLine(r.Error))
