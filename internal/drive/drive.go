@@ -83,6 +83,7 @@ type driver struct {
 	since     []unbounded
 	outside   map[visitKey]workspace.Outside
 	snapMu    sync.Mutex
+	firstMu   sync.Mutex    // held while the first snapshot is taken for a program
 	busy      time.Duration // time with something running, before busyFrom
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget

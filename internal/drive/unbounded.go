@@ -30,15 +30,8 @@ func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.
 	if d.watching {
 		return func() {}, nil
 	}
-	d.snapMu.Lock()
-	none := d.last == nil
-	d.snapMu.Unlock()
-	if none {
-		snap, err := d.Tree.Snapshot(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("taking a snapshot of the workspace: %w", err)
-		}
-		d.seen(snap)
+	if err := d.firstSnapshot(ctx); err != nil {
+		return nil, err
 	}
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
@@ -49,6 +42,24 @@ func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.
 		running = false
 		d.snapMu.Unlock()
 	}, nil
+}
+
+// firstSnapshot makes sure that there is a snapshot. Of programs that begin together one takes it.
+func (d *driver) firstSnapshot(ctx context.Context) error {
+	d.firstMu.Lock()
+	defer d.firstMu.Unlock()
+	d.snapMu.Lock()
+	there := d.last != nil
+	d.snapMu.Unlock()
+	if there {
+		return nil
+	}
+	snap, err := d.Tree.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("taking a snapshot of the workspace: %w", err)
+	}
+	d.seen(snap)
+	return nil
 }
 
 // seen notes the newest snapshot: nothing has run since but what still does.
