@@ -27,7 +27,7 @@ type fate struct {
 	Untidy   []string       // what nobody should have left behind
 }
 
-var volatile = regexp.MustCompile(`"(id|branch|worktree|started|ended|merged|branch_point)": "[^"]*"|run_\d{6}_[0-9a-f]{6}|\b[0-9a-f]{10,40}\b|\d+(\.\d+)?m?s\b`)
+var volatile = regexp.MustCompile(`"seconds": [0-9.]+|"(id|branch|worktree|started|ended|merged|branch_point)": "[^"]*"|run_\d{6}_[0-9a-f]{6}|\b[0-9a-f]{10,40}\b|\d+(\.\d+)?m?s\b`)
 
 func (w *world) fate() fate {
 	w.t.Helper()

@@ -30,9 +30,12 @@ func (m *machine) sendTurn(p graph.PhaseID, purpose Purpose, problems []string) 
 	m.spoke(p, 1)
 }
 
-// spoke counts a turn in the session that has it: the one that the agent has in this run, or the visit's own.
+// spoke counts a turn in the visit, and in the session that has it: the one that the agent has in this run, or the visit's
+// own.
 func (m *machine) spoke(p graph.PhaseID, n int) {
-	w := &m.edit(p).work
+	ph := m.edit(p)
+	ph.spent.turns += n
+	w := &ph.work
 	if m.g.Phases[p].Fresh && !w.purpose.Reviews() {
 		w.own += n
 		return
@@ -60,6 +63,9 @@ func (m *machine) turnEnded(p graph.PhaseID, e Event) {
 	}
 	m.s.tokens += r.Tokens
 	m.s.cost += r.Cost
+	ph := m.edit(p)
+	ph.spent.tokens += r.Tokens
+	ph.spent.cost += r.Cost
 	if !r.CostKnown {
 		m.s.unknown = true
 	}

@@ -12,6 +12,9 @@ import (
 // limits are the pipeline's with all that was granted on top; zero is no limit.
 func (s *State) limits(g *graph.Graph) graph.Limits {
 	l := g.Limits
+	if l.Time > 0 {
+		l.Time += s.grants.Time
+	}
 	if l.Turns > 0 {
 		l.Turns += s.grants.Turns
 	}

@@ -70,6 +70,7 @@ func StepEdited(was, now *graph.Graph, s State, e Event) (State, []Command, erro
 		m.owned.Add(graph.PhaseID(i))
 		m.index(graph.PhaseID(i))
 	}
+	m.s.busy = max(m.s.busy, e.atWork())
 	mv.tell(&m)
 	m.take(p, e)
 	return m.s, append(m.records, Outstanding(now, m.s)...), nil
@@ -210,7 +211,7 @@ func (mv *move) state() State {
 	old := mv.s
 	s.info, s.grants, s.status, s.reason, s.text, s.stage, s.ready = old.info, old.grants, old.status, old.reason, old.text, old.stage, old.ready
 	s.jumpTree, s.tree, s.judged, s.resumes = old.jumpTree, old.tree, old.judged, old.resumes
-	s.turns, s.tokens, s.cost, s.unknown, s.visits, s.resetAt = old.turns, old.tokens, old.cost, old.unknown, old.visits, old.resetAt
+	s.turns, s.tokens, s.cost, s.unknown, s.visits, s.busy, s.resetAt = old.turns, old.tokens, old.cost, old.unknown, old.visits, old.busy, old.resetAt
 	s.frame = mv.frame(&old.frame, &mv.was.Body, &mv.now.Body)
 	for i := range mv.now.Agents {
 		for j := range mv.was.Agents {

@@ -89,6 +89,7 @@ type Event struct {
 	Turn    int       `json:"turn,omitempty"` // of the run's agent phase visit, from 1
 	Item    string    `json:"item,omitempty"`
 	Calls   string    `json:"calls,omitempty"` // phase.started: the pipeline that the phase runs
+	Busy    int64     `json:"busy,omitempty"`  // how long something of the run has been at work by then, in milliseconds; waiting for a person is not
 
 	Run       *RunInfo        `json:"run,omitempty"`      // run.started
 	Status    string          `json:"status,omitempty"`   // phase.ended, run.ended, run.settled
@@ -139,6 +140,8 @@ type Event struct {
 
 // OfReview says that the event is about a turn of a reviewer, and not of the phase's own agent.
 func (e *Event) OfReview() bool { return e.Purpose == ForReview.String() }
+
+func (e *Event) atWork() time.Duration { return time.Duration(e.Busy) * time.Millisecond }
 
 // Tool is one use of a tool by an agent.
 type Tool struct {

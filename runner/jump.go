@@ -25,6 +25,11 @@ func (m *machine) jump(owner graph.PhaseID, tree string) bool {
 			rules = append(rules, m.g.Rules[r])
 		}
 	}
+	if limit, text := m.cannotPay(rules); limit != "" {
+		m.warn(rules[0].Phase, "%s", text)
+		m.end(rules[0].Phase, RunRejected, ReasonBudget+":"+limit, text, nil)
+		return true
+	}
 	if tree == "" && slices.ContainsFunc(rules, m.mustProgress) {
 		if owner >= 0 {
 			m.setStep(owner, stepJump)

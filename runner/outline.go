@@ -22,6 +22,7 @@ type Outline struct {
 	Usage       UsageSum   `json:"usage"`
 
 	open    map[string]openPhase // the phases that run or wait
+	last    time.Time            // when the newest event was
 	limited bool                 // a turn met a provider's usage limit and was not sent again yet
 }
 
@@ -39,6 +40,8 @@ type UsageSum struct {
 	Turns  int      `json:"turns"`
 	Tokens *int     `json:"tokens"` // nil when a turn did not tell how many
 	Cost   *float64 `json:"cost"`   // in US dollars; nil when a turn did not tell what it cost
+
+	Seconds float64 `json:"seconds"` // in which something of the run was at work; waiting for a person is not
 }
 
 // NewOutline is the outline of a run whose log is still empty.
@@ -58,6 +61,7 @@ func OutlineOf(id string, events []Event) Outline {
 
 // Add folds the next event of the log into the outline. A kill latches: what follows it changes no status.
 func (o *Outline) Add(e *Event) {
+	o.Usage.Seconds, o.last = max(o.Usage.Seconds, float64(e.Busy)/1000), e.At
 	switch e.Kind {
 	case RunStarted:
 		o.start(e)
@@ -176,6 +180,15 @@ func (o *Outline) set(status, reason string, at *time.Time) {
 		ended := *at
 		o.Ended = &ended
 	}
+}
+
+// Worked is how long something of the run was at work up to now; false when its log does not say.
+func (o *Outline) Worked(now time.Time) (time.Duration, bool) {
+	d := time.Duration(o.Usage.Seconds * float64(time.Second))
+	if o.Status == "running" && !o.last.IsZero() && now.After(o.last) {
+		d += now.Sub(o.last)
+	}
+	return d, o.Usage.Seconds > 0
 }
 
 // Final says that the run came to rest for good: accepted, rejected, failed or killed.

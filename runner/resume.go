@@ -43,6 +43,7 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 // reopen takes an ended run back into work.
 func (m *machine) reopen(p graph.PhaseID) {
 	beyond := false
+	toJump := p < 0 && m.goesOnToJump()
 	if p < 0 {
 		if p = m.s.ender; p < 0 {
 			p = m.firstOpen(-1)
@@ -55,6 +56,11 @@ func (m *machine) reopen(p graph.PhaseID) {
 	m.s.stage, m.s.criterion = m.stageAgain(), 0
 	if beyond {
 		m.queueAgain(m.liftUntil(), nil)
+		return
+	}
+	if toJump {
+		goOn := graph.NewSet(len(m.g.Phases))
+		m.queueAgain(m.cutOffBy(graph.NewSet(len(m.g.Phases)), goOn), goOn)
 		return
 	}
 	m.again(m.deepest(p))
@@ -133,6 +139,21 @@ func (m *machine) again(p graph.PhaseID) {
 		goOn.Add(call)
 		set.Union(m.g.Phases[call].After)
 	}
+	m.cutOffBy(set, goOn)
+	entered := m.s.phases[p].entries
+	m.queueAgain(set, goOn)
+	ph := m.edit(p)
+	ph.forced = true
+	for call := m.owner(p); call >= 0; call = m.owner(call) {
+		m.edit(call).forced = m.s.phases[call].forced || goOn.Has(call)
+	}
+	if m.g.Phases[p].Detour && len(ph.entries) == 0 {
+		ph.entries = entered
+	}
+}
+
+// cutOffBy adds to a set what the end of the run cut off, and to goOn the calls among it.
+func (m *machine) cutOffBy(set, goOn graph.Set) graph.Set {
 	for _, q := range m.s.plan.order {
 		ph, owner := m.s.phases[q], m.owner(q)
 		cut := ph.status == Stopped || ph.status == NotRun && (ph.why == stoppedBefore || ph.why == callStopped)
@@ -144,16 +165,7 @@ func (m *machine) again(p graph.PhaseID) {
 			goOn.Add(q)
 		}
 	}
-	entered := m.s.phases[p].entries
-	m.queueAgain(set, goOn)
-	ph := m.edit(p)
-	ph.forced = true
-	for call := m.owner(p); call >= 0; call = m.owner(call) {
-		m.edit(call).forced = m.s.phases[call].forced || goOn.Has(call)
-	}
-	if m.g.Phases[p].Detour && len(ph.entries) == 0 {
-		ph.entries = entered
-	}
+	return set
 }
 
 // unblock enters blocked phases again, with a person's note.

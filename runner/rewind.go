@@ -20,7 +20,7 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 		return now, nil, fmt.Errorf("event %d goes back to %s, which did not begin there", e.Seq, e.Phase)
 	}
 	m := machine{g: g, s: then.clone(), owned: graph.NewSet(len(g.Phases))}
-	m.s.turns, m.s.tokens, m.s.cost, m.s.unknown, m.s.visits = now.turns, now.tokens, now.cost, now.unknown, now.visits
+	m.s.turns, m.s.tokens, m.s.cost, m.s.unknown, m.s.visits, m.s.busy = now.turns, now.tokens, now.cost, now.unknown, now.visits, max(now.busy, e.atWork())
 	m.s.grants, m.s.extra, m.s.resumes, m.s.sessions = now.grants, now.extra, now.resumes, now.sessions
 	m.s.status = RunInterrupt
 	for i := range g.Phases {

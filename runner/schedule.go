@@ -339,7 +339,7 @@ func (m *machine) busy(owner graph.PhaseID) bool {
 // or it comes to its verdict.
 func (m *machine) atRest() bool {
 	if m.putAsks() {
-		return false
+		return m.s.ending != nil // the budget for phases may not have allowed them
 	}
 	for i, ph := range m.s.phases {
 		if (ph.status == Waiting || ph.status == Blocked) && m.open(m.owner(graph.PhaseID(i))) {

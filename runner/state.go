@@ -41,7 +41,8 @@ type State struct {
 	cost     float64
 	unknown  bool // a turn did not tell its cost
 	visits   int
-	sessions []int // turns by agent
+	busy     time.Duration // how long something of the run was at work, as the driver told it last
+	sessions []int         // turns by agent
 	resetAt  time.Time
 
 	active  graph.Set // queued, running, waiting, or held by a pending jump or a detour
@@ -115,10 +116,13 @@ type phase struct {
 	forced  bool            // a jump's target: only what was queued with it is waited for
 	fresh   graph.Set       // what was queued together with it last; nil: everything
 	inbox   []note
-	base    int    // visits before its pipeline was called this time
-	stale   bool   // its result is of an earlier call of its pipeline
-	call    *frame // of a call: nil before it first began
-	goesOn  bool   // of a call: a resume enters it again where it was
+	began   int           // how many visits of the run had begun with its newest
+	beganAt time.Duration // how long the run had been at work then
+	spent   spending      // by its newest visit
+	base    int           // visits before its pipeline was called this time
+	stale   bool          // its result is of an earlier call of its pipeline
+	call    *frame        // of a call: nil before it first began
+	goesOn  bool          // of a call: a resume enters it again where it was
 }
 
 // current is the result of the newest ended visit since its pipeline began, nil when there is none.

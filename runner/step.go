@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"foundry/graph"
 )
@@ -47,6 +48,7 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 	if s.info == nil && e.Kind != RunStarted {
 		return s, nil, fmt.Errorf("event %d (%s) comes before run.started", e.Seq, e.Kind)
 	}
+	m.s.busy = max(m.s.busy, e.atWork())
 	m.take(p, e)
 	var before []ID
 	for _, c := range Outstanding(g, s) {
@@ -444,7 +446,7 @@ func (m *machine) end(p graph.PhaseID, status RunStatus, reason, text string, se
 func (m *machine) grant(e Event) {
 	switch e.Limit {
 	case "time":
-		// The driver owns the clock; the grant is in the log for it.
+		m.s.grants.Time += time.Duration(e.Grant * float64(time.Second))
 	case "turns":
 		m.s.grants.Turns += int(e.Grant)
 	case "tokens":

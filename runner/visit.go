@@ -44,6 +44,7 @@ func (m *machine) begin(p graph.PhaseID) {
 	given := m.handOver(p)
 	ph := m.move(p, Running)
 	ph.visits++
+	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
 	digests := ph.work.digests
 	if m.g.Phases[p].Fresh {
 		digests = nil // a new session knows nothing of them

@@ -295,9 +295,9 @@ func TestLimitsCountWhatIsCalled(t *testing.T) {
       - {id: sub, call: repair}
 `)
 	r := run(t, g, &World{Phases: map[string][]Given{"sub/build": {ok("")}, "sub/test": {out(1, "")}}})
-	wantPath(t, r, "sub sub/build sub/test sub/build")
-	wantEnd(t, r, "rejected", "budget:turns")
-	if got := statuses(r, g); got["sub"] != "stopped" || got["sub/build"] != "stopped" || got["sub/test"] != "not_run" {
+	wantPath(t, r, "sub sub/build sub/test")
+	wantEnd(t, r, "rejected", "budget:turns: another round of sub/test -> sub/build does not fit: the last one took 1 turn, and 0 of 1 turn are left")
+	if got := statuses(r, g); got["sub"] != "stopped" || got["sub/build"] != "success" || got["sub/test"] != "fail" {
 		t.Errorf("%v", got)
 	}
 	if g.Bound.Turns != 2*5 { // two visits of the builder: four tries at a report each, and a session that was lost

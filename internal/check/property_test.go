@@ -205,6 +205,7 @@ type player struct {
 	at   *rounds
 
 	instead func(c runner.Command, e *runner.Event) // changes an answer; may be nil
+	sees    func(c runner.Command)                  // sees each command as it comes; may be nil
 }
 
 func play(t tester, g *graph.Graph, f *fate, jobs int, pick func(n int) int) (runner.State, []runner.Event) {
@@ -247,6 +248,9 @@ func (p *player) feed(e runner.Event) {
 			p.at.add(p.g, &c.Event)
 		} else {
 			p.open = append(p.open, c)
+			if p.sees != nil {
+				p.sees(c)
+			}
 		}
 	}
 }

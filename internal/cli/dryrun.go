@@ -21,9 +21,12 @@ func (s *session) dryRun(g *graph.Graph, info *runner.RunInfo, asJSON bool) erro
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "pipeline %s, %s, at most %s and %s\n", g.Pipeline, count(len(g.Phases), "phase"), count(g.Bound.Phases, "visit"), count(g.Bound.Turns, "turn"))
+	if worst := s.worst(g); worst != "" {
+		fmt.Fprintf(&b, "a run takes at most %s\n", worst)
+	}
 	for _, r := range rows {
 		fmt.Fprintf(&b, "\n== %s (%s)\n", r.Phase, r.Kind)
-		for _, line := range [][2]string{{"agent", r.Agent}, {"command", r.Command}, {"directory", r.Dir}, {"question", r.Question}, {"message", r.Message}, {"may write", r.Writes}} {
+		for _, line := range [][2]string{{"agent", r.Agent}, {"reviewer", r.Review}, {"command", r.Command}, {"directory", r.Dir}, {"question", r.Question}, {"message", r.Message}, {"may write", r.Writes}} {
 			if line[1] != "" {
 				fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
 			}

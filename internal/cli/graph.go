@@ -8,6 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"foundry/graph"
+	"foundry/internal/journal"
+	"foundry/internal/report"
+	"foundry/runner"
 )
 
 func graphVerb(s *session) verb {
@@ -68,7 +71,27 @@ func (s *session) graph(c *cli.Context, formats []string) error {
 	case "json":
 		return s.printJSON(g)
 	}
-	return s.print(g.Text())
+	text := g.Text()
+	if worst := s.worst(g); worst != "" {
+		text += "a run takes at most " + worst + "\n"
+	}
+	return s.print(text)
+}
+
+// pastRuns is how many of the newest runs tell what a turn costs.
+const pastRuns = 50
+
+// worst is what a run of a pipeline takes at most, by the runs up to now. Records that cannot be read tell nothing.
+func (s *session) worst(g *graph.Graph) string {
+	if g.Bound.Turns == 0 {
+		return ""
+	}
+	entries, _ := journal.At(s.home()).Newest(pastRuns)
+	past := make([]runner.Outline, len(entries))
+	for i := range entries {
+		past[i] = entries[i].Outline
+	}
+	return report.Worst(g, past)
 }
 
 // compile compiles one pipeline, "" being the default one. Warnings are left to lint.

@@ -66,7 +66,7 @@ func (s *session) openScreen(g *graph.Graph, id, dir string) *screen {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &screen{s: s, dir: dir, g: g, stop: stop}
 	flushInput(s.in)
-	x.view = live.Start(s.in, s.out, live.Options{Graph: g, Run: id, Color: s.colored(s.out), Records: s.display(dir)},
+	x.view = live.Start(s.in, s.out, live.Options{Graph: g, Run: id, Color: s.colored(s.out), Records: s.display(dir), Worst: s.worst(g)},
 		live.Controls{Interrupt: x.interrupt, Suspend: func(ctx context.Context) { stopSelf(ctx, s.in) }, Kill: x.kill}, liveDelay)
 	x.tailing.Go(func() { x.tail(ctx) })
 	return x

@@ -43,6 +43,9 @@ type show struct {
 func (s *session) newShow(format string, g *graph.Graph) *show {
 	plain := report.NewPlain(s.style(), g)
 	plain.Acts = s.verbose
+	if format == "plain" {
+		plain.Worst = s.worst(g)
+	}
 	return &show{s: s, format: format, plain: plain}
 }
 

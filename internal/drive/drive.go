@@ -361,7 +361,9 @@ func (d *driver) append(events ...runner.Event) error {
 		return nil
 	}
 	now := d.Now().UTC()
+	busy := d.atWork().Milliseconds()
 	for i := range events {
+		events[i].Busy = busy
 		if events[i].At.IsZero() {
 			events[i].At = now
 		}
@@ -500,34 +502,32 @@ func (d *driver) clock() {
 	}
 }
 
+// atWork is how long something of the run has been running, in all.
+func (d *driver) atWork() time.Duration {
+	if d.busyFrom.IsZero() {
+		return d.busy
+	}
+	return d.busy + max(d.Now().Sub(d.busyFrom), 0)
+}
+
 // budgetTimer fires when the time budget is used up; nil when there is none, or nothing runs.
 func (d *driver) budgetTimer() <-chan time.Time {
 	if d.Graph.Limits.Time == 0 || d.busyFrom.IsZero() || d.timeUp {
 		return nil
 	}
-	return time.After(d.Graph.Limits.Time + d.granted - d.busy - d.Now().Sub(d.busyFrom))
+	return time.After(d.Graph.Limits.Time + d.granted - d.atWork())
 }
 
-// spent is how long a run was at work in earlier processes, from its log: from each start or resume to the
-// last event before the next; and how much time was granted on top of the budget.
-func spent(events []runner.Event) (total, granted time.Duration) {
-	var from, last time.Time
+// spent is how long a run was at work in earlier processes, as its log has it, and how much time was granted on top
+// of the budget.
+func spent(events []runner.Event) (busy, granted time.Duration) {
 	for _, e := range events {
-		if e.Kind == runner.RunStarted || e.Kind == runner.RunResumed {
-			if !from.IsZero() {
-				total += max(last.Sub(from), 0)
-			}
-			from = e.At
-		}
+		busy = max(busy, time.Duration(e.Busy)*time.Millisecond)
 		if e.Kind == runner.GrantGiven && e.Limit == "time" {
 			granted += time.Duration(e.Grant * float64(time.Second))
 		}
-		last = e.At
 	}
-	if !from.IsZero() {
-		total += max(last.Sub(from), 0)
-	}
-	return total, granted
+	return busy, granted
 }
 
 // failed is the fact that the world did not let something be done.

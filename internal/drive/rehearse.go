@@ -13,6 +13,7 @@ type Rehearsal struct {
 	Phase    string   `json:"phase"`
 	Kind     string   `json:"kind"`
 	Agent    string   `json:"agent,omitempty"`
+	Review   string   `json:"review,omitempty"` // the agent that judges it
 	Prompt   string   `json:"prompt,omitempty"`
 	Command  string   `json:"command,omitempty"`
 	Dir      string   `json:"dir,omitempty"`
@@ -45,6 +46,10 @@ func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
 		case graph.AgentWork:
 			agent := &g.Agents[ph.Agent]
 			r.Agent, r.Writes = agent.Name+" on "+agent.Harness, writesText(ph)
+			if ph.Review != nil {
+				judge := &g.Agents[ph.Review.Agent]
+				r.Review = judge.Name + " on " + judge.Harness
+			}
 			m, err := runner.Prompt(g, state, runner.Command{ID: runner.ID{Kind: runner.SendTurn, Phase: ph.ID}, Purpose: runner.ForPrompt, Agent: ph.Agent, Session: 1}, world, false)
 			if err != nil {
 				return nil, err

@@ -18,6 +18,7 @@ type Options struct {
 	Run     string       // the id
 	Color   bool
 	Records string // the directory of the run's record, as the user would type it
+	Worst   string // what the run takes at most; may be empty
 }
 
 // Message is what a view is told.

@@ -117,6 +117,9 @@ func (m *Model) head(n int) []string {
 	lines[0] = m.title()
 	if n > 1 {
 		lines[1] = " " + report.Line(m.trace.Request)
+		if worst := "at most " + m.o.Worst; m.o.Worst != "" && m.trace.Ended == nil && columnsOf(lines[1])+2+columnsOf(worst) < m.width {
+			lines[1] = fit(lines[1], m.width-columnsOf(worst)-1) + m.paint(report.Dim, worst)
+		}
 	}
 	return lines
 }
@@ -126,8 +129,8 @@ func (m *Model) head(n int) []string {
 func (m *Model) title() string {
 	word, paint := report.Word(m.trace.Status)
 	stand := []string{m.paint(report.Bold, m.paint(paint, word))}
-	if m.trace.Started != nil {
-		stand = append(stand, fitLeft(report.Duration(m.now.Sub(*m.trace.Started)), timeColumns))
+	if d, ok := m.trace.Elapsed(m.now); ok {
+		stand = append(stand, fitLeft(report.Duration(d), timeColumns))
 	}
 	stand = append(stand, m.usage()...)
 	names := []string{m.paint(report.Bold, report.Line(m.trace.Pipeline)), m.paint(report.Dim, m.trace.ID)}

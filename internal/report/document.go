@@ -83,7 +83,7 @@ func (t *Trace) outcomePart(f ReportFacts) part {
 	if t.Ended != nil {
 		p.fact("ended", t.Ended.Format(reportTime))
 	}
-	if d, ok := t.elapsed(f.Now); ok {
+	if d, ok := t.Elapsed(f.Now); ok {
 		p.fact("took", Duration(d))
 	}
 	if t.Base != "" || t.BranchPoint != "" {

@@ -48,16 +48,19 @@ func (t *Trace) Final(s Style, f Facts) string {
 func (t *Trace) title(b *block, f Facts) {
 	word, paint := statusWord(t.Status)
 	line := b.style.Paint(paint, b.style.Paint(Bold, word)) + "  " + b.style.Paint(Bold, flat(t.Pipeline)) + "  " + b.style.Paint(Dim, flat(t.ID))
-	if d, ok := t.elapsed(f.Now); ok {
+	if d, ok := t.Elapsed(f.Now); ok {
 		line += "  " + Duration(d)
 	}
 	b.line(line)
 }
 
-// elapsed is how long the run took, or takes up to now.
-func (t *Trace) elapsed(now time.Time) (time.Duration, bool) {
+// Elapsed is how long the run was at work, or is up to now. Of a log that does not say so it is the time from its start.
+func (t *Trace) Elapsed(now time.Time) (time.Duration, bool) {
 	if t.Started == nil {
 		return 0, false
+	}
+	if d, ok := t.Worked(now); ok {
+		return d, true
 	}
 	end := t.Last
 	switch {

@@ -18,6 +18,8 @@ type Plain struct {
 	trace *Trace
 	names int // columns of the phase column
 	began time.Time
+
+	Worst string // the worst case, as Worst has it
 }
 
 // Columns of a line: the clock, the phase, the word; the rest is text.
@@ -145,6 +147,7 @@ func (p *Plain) head(e *runner.Event) string {
 	}
 	field("request", firstLine(r.Request))
 	field("works in", workplace(r))
+	field("at most", p.Worst)
 	b.WriteString("\n")
 	return b.String()
 }

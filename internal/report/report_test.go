@@ -160,7 +160,7 @@ func TestSummaryKeys(t *testing.T) {
 		if diff := cmp.Diff(want, keys(run)); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(strings.Fields("cost tokens turns"), keys(run["usage"])); diff != "" {
+		if diff := cmp.Diff(strings.Fields("cost seconds tokens turns"), keys(run["usage"])); diff != "" {
 			t.Error(diff)
 		}
 		for _, p := range run["phases"].([]any) {

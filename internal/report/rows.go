@@ -82,7 +82,9 @@ func (r *Row) cells(now time.Time) []string {
 	started, took := "–", "–"
 	if r.Started != nil {
 		started = Ago(*r.Started, now)
-		switch {
+		switch worked, ok := r.Worked(now); {
+		case ok:
+			took = Duration(worked)
 		case r.Ended != nil:
 			took = Duration(r.Ended.Sub(*r.Started))
 		case r.Live && r.Status == "running":
