@@ -158,9 +158,9 @@ func (w *world) restore(p play, stage int) {
 	write(w.t, w.count(), string(b))
 }
 
-// recorded are the turns and commands whose end is in the log of the newest run: they must not be paid for again.
-func (w *world) recorded() map[string]bool {
-	done := map[string]bool{}
+// recorded counts the turns and commands whose end is in the log of the newest run: they must not be paid for again.
+func (w *world) recorded() map[string]int {
+	done := map[string]int{}
 	logs, _ := filepath.Glob(filepath.Join(w.repo(), ".foundry/runs/*/events.jsonl"))
 	for _, path := range logs {
 		b, _ := os.ReadFile(path)
@@ -178,9 +178,9 @@ func (w *world) recorded() map[string]bool {
 				if e.Purpose == "review" {
 					key = "critic of " + key
 				}
-				done["agent "+key] = true
+				done["agent "+key]++
 			case "command.ended":
-				done[fmt.Sprintf("step %s@%d", e.Phase, e.Visit)] = true
+				done[fmt.Sprintf("step %s@%d", e.Phase, e.Visit)]++
 			}
 		}
 	}
@@ -325,7 +325,8 @@ func (w *world) rehearse(index int) (fate, []point) {
 	return w.fate(), points
 }
 
-// try kills a play at a point, goes on with it, and says what is not as it should be.
+// try kills a play at a point, goes on with it, and says what is not as it should be. There is no kill when the point
+// does not come: how often git looks again at a file that was written in the same moment is a matter of time.
 func (w *world) try(p point, want fate) (kills int, fault string) {
 	w.t.Helper()
 	pl := plays[p.play]
@@ -339,7 +340,9 @@ func (w *world) try(p point, want fate) (kills int, fault string) {
 		}
 	} else {
 		var got watched
-		if got, out = w.watched(&p.moment, p.all, words); got.exit >= 0 {
+		if got, out = w.watched(&p.moment, p.all, words); got.exit == 0 || got.exit == 4 {
+			return 0, ""
+		} else if got.exit > 0 {
 			return 0, fmt.Sprintf("it was not killed: exit %d\n%s", got.exit, out)
 		}
 	}
@@ -349,10 +352,8 @@ func (w *world) try(p point, want fate) (kills int, fault string) {
 		if p.inside == "" {
 			w.allEnded() // one that was just starting may say that it began after the kill
 		}
-		for key := range w.turns() {
-			if !done[key] {
-				unrecorded[key]++
-			}
+		for key, began := range w.turns() {
+			unrecorded[key] = max(unrecorded[key], began-done[key])
 		}
 	}
 	cut()
@@ -415,15 +416,19 @@ func TestCrashes(t *testing.T) {
 	points = append(points, insides()...)
 	all := len(points)
 	points = chosen(t, points)
-	var next, tried, kills atomic.Int64
+	var next, tried, kills, missed atomic.Int64
 	for _, w := range worlds {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(points)); i = next.Add(1) - 1 {
 				p := points[i]
 				k, fault := w.try(p, wants[0][p.play])
 				kills.Add(int64(k))
-				if fault != "" {
+				switch {
+				case fault != "":
 					t.Errorf("%s\n%s", p, fault)
+				case k == 0:
+					missed.Add(1)
+					t.Logf("%s: it did not come", p)
 				}
 				if n := tried.Add(1); n%100 == 0 {
 					t.Logf("%d of %d points after %v", n, len(points), time.Since(began).Round(time.Second))
@@ -432,7 +437,10 @@ func TestCrashes(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("tried %d of %d points with %d kills in %v", tried.Load(), all, kills.Load(), time.Since(began).Round(time.Second))
+	t.Logf("tried %d of %d points with %d kills in %v; %d did not come", tried.Load(), all, kills.Load(), time.Since(began).Round(time.Second), missed.Load())
+	if missed.Load()*50 > tried.Load() {
+		t.Errorf("%d of %d points did not come: hardly anything was killed", missed.Load(), tried.Load())
+	}
 }
 
 // TestSweepAfterACrash sweeps instead of going on: the run is closed, nothing of it still runs, and nothing is lost or
