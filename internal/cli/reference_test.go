@@ -276,13 +276,17 @@ func harnessLimits() string {
 	var lines [][]string
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, h := range harness.Table() {
-		lines = append(lines, []string{code(h.Name), yes[h.Remembers], yes[h.Resumes], yes[h.Permits], yes[!h.Silent], yes[h.ReportsCost], yes[h.Effort], yes[h.KeepsTools]})
+		lines = append(lines, []string{code(h.Name), yes[h.Remembers], yes[h.Resumes], yes[h.Permits], yes[!h.Silent], yes[h.ReportsCost], yes[h.Effort], yes[h.KeepsTools], yes[h.NoSandbox == ""]})
 	}
-	out.WriteString(rows("| harness | remembers a conversation | and in a new process | asks for permission | tells tokens | tells cost | `effort` | `tools` |", lines))
+	out.WriteString(rows("| harness | remembers a conversation | and in a new process | asks for permission | tells tokens | tells cost | `effort` | `tools` | in a `sandbox` |", lines))
 	out.WriteString("\n")
 	for _, h := range harness.Table() {
-		if len(h.Lacks) > 0 {
-			fmt.Fprintf(&out, "- %s: %s.\n", code(h.Name), strings.Join(h.Lacks, "; "))
+		lacks := h.Lacks
+		if h.NoSandbox != "" {
+			lacks = append(slices.Clone(lacks), "it cannot run in a sandbox: "+h.NoSandbox)
+		}
+		if len(lacks) > 0 {
+			fmt.Fprintf(&out, "- %s: %s.\n", code(h.Name), strings.Join(lacks, "; "))
 		}
 	}
 	return out.String()
