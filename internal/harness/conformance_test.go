@@ -354,7 +354,49 @@ func TestConformance(t *testing.T) {
 				c.run(t, info)
 			})
 		}
+		t.Run(info.Name+"/two conversations at a time", func(t *testing.T) {
+			t.Parallel()
+			twoConversations(t, info)
+		})
 	}
+}
+
+// twoConversations has two sessions of one agent in one workspace, as phases with sessions of their own have: neither
+// knows what is said in the other, and the end of one leaves the other alone.
+func twoConversations(t *testing.T, info Info) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "work")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	open := func(first, second string) (say func(n int, text string) Reply, end func()) {
+		c := conformance{command: "talk.sh", script: []ScriptTurn{{Reply: "turn 1: " + first}, {Reply: "turn 2: " + first + " " + second}}}
+		session, err := info.Harness.Open(t.Context(), c.playedBy(t, info))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(n int, text string) Reply {
+				return session.Turn(t.Context(), Turn{Prompt: text, Number: n, Phase: first, Visit: 1, Attempt: 1, Dir: dir, SessionDir: filepath.Join(root, "sessions", first),
+					HandoffDir: filepath.Join(dir, ".foundry-handoff")}, nil)
+			}, func() {
+				if left, err := session.Close(); err != nil || len(left) > 0 {
+					t.Errorf("left %q, %v", left, err)
+				}
+			}
+	}
+	left, leftEnds := open("one", "three")
+	right, rightEnds := open("two", "four")
+	wantText(t, left(1, "one"), "turn 1: one")
+	wantText(t, right(1, "two"), "turn 1: two")
+	leftReply := make(chan Reply)
+	go func() { leftReply <- left(2, "three") }()
+	wantText(t, right(2, "four"), "turn 2: two four")
+	rightEnds()
+	wantText(t, <-leftReply, "turn 2: one three")
+	leftEnds()
 }
 
 func (c *conformance) run(t *testing.T, info Info) {
@@ -370,32 +412,8 @@ func (c *conformance) run(t *testing.T, info Info) {
 	if err := os.WriteFile(filepath.Join(w.dir, "old.txt"), []byte("old\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	program, err := filepath.Abs(filepath.Join("testdata", c.command))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := Config{Agent: "coder", RunID: "run_1"}
-	switch info.Name {
-	case "script":
-		config.Script = append(config.Script, c.script...)
-		for i := range config.Script {
-			config.Script[i].Run = strings.ReplaceAll(config.Script[i].Run, "ENV_SH", program)
-		}
-	case "command":
-		config.Argv = []string{program}
-	default:
-		if fakes[info.Name] == nil {
-			t.Fatalf("the suite does not know how to play harness %s", info.Name)
-		}
-		w.fake = true
-		config.Argv = []string{self(t)}
-	}
-	if c.config != nil {
-		c.config(&config)
-	}
-	if w.fake {
-		config.Env = append(config.Env, fakeVariable+"="+info.Name+":"+strings.TrimSuffix(c.command, ".sh")+c.fake)
-	}
+	config := c.playedBy(t, info)
+	w.fake = fakes[info.Name] != nil
 	if err := info.Harness.Preflight(config); err != nil {
 		t.Fatal(err)
 	}
@@ -449,6 +467,39 @@ func (c *conformance) run(t *testing.T, info Info) {
 		}
 	}
 	w.left()
+}
+
+// playedBy is what a session is opened with in which an agent of this kind does what the case is about.
+func (c *conformance) playedBy(t *testing.T, info Info) Config {
+	t.Helper()
+	program, err := filepath.Abs(filepath.Join("testdata", c.command))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Agent: "coder", RunID: "run_1"}
+	fake := false
+	switch info.Name {
+	case "script":
+		config.Script = append(config.Script, c.script...)
+		for i := range config.Script {
+			config.Script[i].Run = strings.ReplaceAll(config.Script[i].Run, "ENV_SH", program)
+		}
+	case "command":
+		config.Argv = []string{program}
+	default:
+		if fakes[info.Name] == nil {
+			t.Fatalf("the suite does not know how to play harness %s", info.Name)
+		}
+		fake = true
+		config.Argv = []string{self(t)}
+	}
+	if c.config != nil {
+		c.config(&config)
+	}
+	if fake {
+		config.Env = append(config.Env, fakeVariable+"="+info.Name+":"+strings.TrimSuffix(c.command, ".sh")+c.fake)
+	}
+	return config
 }
 
 func wantStop(t *testing.T, r Reply, stop Stop, says string) {
