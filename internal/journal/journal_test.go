@@ -617,7 +617,8 @@ func TestAKillLatchesAndWaitingIsNotACrash(t *testing.T) {
 	}
 }
 
-// TestFullDisk gives the log a size limit in the middle of a line, which is what a full disk does to it.
+// TestFullDisk gives the log a size limit in the middle of the third of three lines that are written together, which is
+// what a full disk does to it: the two that are whole are there.
 func TestFullDisk(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("needs a limit on the size of files")
@@ -635,7 +636,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	s := At(root)
 	events, err := s.Read(id)
-	if err != nil || len(events) != 1 {
+	if err != nil || len(events) != 3 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), logName))
@@ -651,15 +652,21 @@ func fullDisk(t *testing.T, root string) {
 	if err := r.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	limitFiles(t, uint64(r.size)+20)
-	err := r.Append(event(runner.Warned))
+	var one bytes.Buffer
+	first := event(runner.Warned)
+	first.Seq = 2
+	if err := encode(&one, &first); err != nil {
+		t.Fatal(err)
+	}
+	limitFiles(t, uint64(r.size)+2*uint64(one.Len())+20)
+	err := r.Append(event(runner.Warned), event(runner.Warned), event(runner.Warned))
 	if !errors.Is(err, syscall.EFBIG) && !strings.Contains(fmt.Sprint(err), "short write") {
 		t.Fatalf("a write beyond the limit: %v", err)
 	}
 	if err2 := r.Append(event(runner.Warned)); err2 == nil {
 		t.Error("an append after a failed one")
 	}
-	if len(r.Events()) != 1 {
+	if len(r.Events()) != 3 {
 		t.Errorf("%d events", len(r.Events()))
 	}
 	if err := r.Close(); err == nil {
