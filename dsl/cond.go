@@ -167,6 +167,9 @@ func (c *Cond) Text() string { return c.text }
 // Span is where the expression stands.
 func (c *Cond) Span() diag.Span { return c.span }
 
+// Type is the static type of the expression's value.
+func (c *Cond) Type() *Type { return c.typ }
+
 // Terms are the terms anywhere in the expression, in the order of the text. The slice is not to be changed.
 func (c *Cond) Terms() []Term { return c.terms }
 

@@ -137,9 +137,12 @@ func (p *ruleParser) plain(j jumpText) Rule {
 	return r
 }
 
+// Self is the target that stands for an item itself, in the route of a phase that is repeated over a list.
+const Self = "self"
+
 func (p *ruleParser) target(r *Rule, at extent) {
 	r.Target = p.frag.Slice(at.start, at.end)
-	if IsReserved(r.Target.Text) {
+	if r.Target.Text != Self && IsReserved(r.Target.Text) {
 		p.reserved(r.Target)
 	}
 }

@@ -236,12 +236,7 @@ func (p *ruleParser) misplacedWhen(t lexer.Token) {
 
 func (p *ruleParser) reserved(word diag.Fragment) {
 	d := p.diags.Report(diag.RouteSyntax, word.Whole(), `"%s" is a word of the language and no phase`, word.Text)
-	switch word.Text {
-	case "self":
-		d.Hintf("name the phase itself by its id")
-	default:
-		d.Hintf("name a phase, next, finish or abort")
-	}
+	d.Hintf("name a phase, next, finish or abort")
 }
 
 func (p *ruleParser) suggest(d *diag.Diagnostic, t lexer.Token, words []string) {

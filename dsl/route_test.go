@@ -36,6 +36,7 @@ func TestParseRule(t *testing.T) {
 		{text: `  on fail when exit == 2->plan`, trigger: Fail, when: "exit == 2", action: Goto, target: "plan", whole: "on fail when exit == 2->plan"},
 		{text: `on fail when a / b > 1 -> plan`, trigger: Fail, when: "a / b > 1", action: Goto, target: "plan"},
 		{text: `on fail -> finisher`, trigger: Fail, action: Goto, target: "finisher"},
+		{text: `on fail -> self retry 1`, trigger: Fail, action: Goto, target: Self, retry: 1},
 		{text: `on fail -> retry_all retry 1`, trigger: Fail, action: Goto, target: "retry_all", retry: 1},
 	} {
 		r, bad := ParseRule(in(tc.text))
@@ -119,7 +120,6 @@ func TestRuleErrors(t *testing.T) {
 		"on fail -> retry 2":                          `[retry] "retry" is a word of the language and no phase`,
 		"on fail -> fail":                             `[fail] "fail" is a word of the language and no phase`,
 		"on fail -> when x":                           `[when] "when" is a word of the language and no phase`,
-		"on fail -> self retry 1":                     `[self] "self" is a word of the language and no phase; name the phase itself by its id`,
 		"on fail -> true":                             `[true] "true" is a word of the language and no phase`,
 		"on fail -> \"build\"":                        `["build"] "build" is no target: a phase, next, finish or abort was expected; name a phase by its id, without quotes`,
 		"on fail -> abort \"x":                        `["x] a string begins with " and does not end; close it with "`,

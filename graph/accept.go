@@ -341,15 +341,15 @@ func (c *compiler) judgeVerdicts() {
 	var verdicts []PhaseID
 	for i := range c.g.Phases {
 		ph := &c.g.Phases[i]
-		if ph.Named && (ph.Kind == Ask || ph.Kind == Code || ph.Kind == Calls || ph.Envelope != nil && ph.Envelope.Approves()) {
+		if ph.Named && (ph.Kind == Ask || ph.Work() == Code || ph.Work() == Calls || ph.Envelope != nil && ph.Envelope.Approves()) {
 			verdicts = append(verdicts, ph.ID)
 		}
 	}
 	slices.Reverse(verdicts)
 	for i := range c.g.Phases {
 		w := &c.g.Phases[i]
-		free := w.Kind == AgentWork && w.Writer && !w.Declared
-		if w.Kind == Calls {
+		free := w.Work() == AgentWork && w.Writer && !w.Declared
+		if w.Work() == Calls {
 			free = !w.Declared && c.callHas(w.ID, func(in *Phase) bool { return in.Kind == AgentWork && in.Writer && !in.Declared })
 		}
 		if !free || !c.reachable.Has(w.ID) || w.Detour && !c.flow[w.ID].finish {

@@ -349,13 +349,9 @@ func (c *compiler) agentBodies() {
 }
 
 func (c *compiler) scriptTurn(t *schema.ScriptTurn) ScriptTurn {
-	out := ScriptTurn{Run: t.Run.Value, Reply: reply(t.Reply)}
+	out := ScriptTurn{Item: t.Item.Value, Run: t.Run.Value, Reply: reply(t.Reply)}
 	if t.Run.Set {
 		c.shell(t.Run)
-	}
-	if t.Item.Set {
-		c.list.Report(diag.NotBuilt, t.Item.Span(), "`item` belongs to `each`, which is not built yet").
-			Hintf("remove item")
 	}
 	for _, f := range t.Files {
 		out.Files = append(out.Files, ScriptFile{Path: f.Path.Value, Text: f.Text.Value, Delete: f.Delete})

@@ -12,7 +12,8 @@ import (
 // A jump to t resets the counters of the rules whose target lies strictly after t, and the self rules of t and
 // of all after it. So a rule's bound counts once for every entry into its loop, and an entry is the start of
 // the run or a jump to something before its target. A self jump resets nothing. Each visit of a call is a new run
-// of the called pipeline, so its bound counts once for each.
+// of the called pipeline, so its bound counts once for each. A visit of a phase that is repeated has as many items as
+// its limit allows, and each of them counts its own self rules.
 
 // most stands for every bound that is too large to matter; sums and products stop there.
 const most = math.MaxInt / 4
@@ -64,11 +65,15 @@ func (c *compiler) bound() Bound {
 		v := plus(in, times(self[i], in))
 		b.Visits[i] = v
 		b.Phases = plus(b.Phases, v)
+		if ph.Each != nil {
+			v = times(v, ph.Each.itemVisits())
+			b.Phases = plus(b.Phases, v)
+		}
 		if callee := c.calls[ph.ID]; callee != nil {
 			in := &callee.g.Bound
 			b.Phases, b.Turns = plus(b.Phases, times(v, in.Phases)), plus(b.Turns, times(v, in.Turns))
 			b.Time = addTime(b.Time, v, in.Time)
-		} else if ph.Kind == AgentWork && ph.Agent >= 0 {
+		} else if ph.Work() == AgentWork && ph.Agent >= 0 {
 			b.Turns = plus(b.Turns, times(v, c.turns(ph)))
 			b.Time = addTime(b.Time, times(v, c.turns(ph)), c.slowest(ph))
 		} else {
@@ -92,7 +97,11 @@ func (c *compiler) turns(ph *Phase) int {
 		reviews = ph.Review.Retries
 		judging = plus(times(2, plus(1, reviews)), len(c.g.Agents[ph.Review.Agent].Fallback))
 	}
-	return plus(times(1+corrections, plus(ph.Retries+len(all), reviews)), plus(judging, 1))
+	turns := plus(times(1+corrections, plus(ph.Retries+len(all), reviews)), plus(judging, 1))
+	if c.makesPlan(ph.ID) {
+		turns = plus(turns, 1)
+	}
+	return turns
 }
 
 func (c *compiler) slowest(ph *Phase) time.Duration {
@@ -109,7 +118,7 @@ func (c *compiler) slowest(ph *Phase) time.Duration {
 
 // codeTime is how long a visit can take that is no agent's. An ask waits for a person: no time of the run.
 func (c *compiler) codeTime(ph *Phase) time.Duration {
-	if ph.Kind == Code || ph.Kind == Commit {
+	if k := ph.Work(); k == Code || k == Commit {
 		return ph.Timeout
 	}
 	return 0

@@ -15,7 +15,7 @@ import (
 // ownFiles is why the texts that a pipeline is made of are protected.
 const ownFiles = "the pipeline's own files"
 
-func (c *compiler) boundaries() {
+func (c *compiler) protection() {
 	shared := protectRules(c.cat.user.Project.Protect, "project.protect", "")
 	shared = append(shared, protectRules(c.p.Protect, "protect of pipeline ", c.p.Name.Value)...)
 	if c.cat.files.Path != "" {
@@ -28,40 +28,52 @@ func (c *compiler) boundaries() {
 		shared = append(shared, glob.Rule{Glob: glob.Literal(name), Why: ownFiles})
 	}
 	c.g.Protect = shared[:len(shared):len(shared)]
-	for i := range c.g.Phases {
-		ph, src := &c.g.Phases[i], c.src[i]
-		checkGlobs(&c.list, src.Writes, ofWrites)
-		checkGlobs(&c.list, src.Protect, ofProtect)
-		checkGlobs(&c.list, src.Sources, ofSources)
-		ph.Sources = src.Sources.Values()
-		b := glob.Boundary{Protect: shared[:len(shared):len(shared)]}
-		var ofAgent schema.Texts
-		if ph.Agent >= 0 {
-			a := &c.agentDefs[ph.Agent].a
-			b.Protect = append(b.Protect, protectRules(a.Protect, "protect of agent ", a.Name.Value)...)
-			ofAgent = a.Writes
+}
+
+// boundary says what one phase may write. It comes with the phase's texts, since those of an item say it too.
+func (c *compiler) boundary(ph *Phase, src *schema.Phase) {
+	own := src.Writes
+	own.Items = nil
+	for i, t := range src.Writes.Items {
+		layer := 0
+		if ph.Agent >= 0 && c.agentDefs[ph.Agent].a.Writes.Set {
+			layer = 1
 		}
-		b.Protect = append(b.Protect, protectRules(src.Protect, "protect of phase ", ph.Name)...)
-		for _, l := range [...]schema.Texts{ofAgent, src.Writes} {
-			if l.Set {
-				b.Writes = append(b.Writes, glob.Layer{Globs: l.Values()})
-				ph.Declared = true
-				c.boundaryProtected(ph, b, l)
-			}
+		if !c.itemWrites(ph, t, layer, i) {
+			own.Items = append(own.Items, t)
 		}
-		ph.Boundary = b
-		switch ph.Kind {
-		case AgentWork:
-			ph.Writer = !b.ReadOnly()
-		case Code:
-			ph.Writer = ph.Declared && !b.ReadOnly()
-		case Commit:
-			ph.Writer = true
-		case Calls:
-			ph.Writer = !b.ReadOnly() && c.callHas(ph.ID, func(in *Phase) bool { return in.Writer })
-		}
-		c.artifactOutside(ph, src)
 	}
+	checkGlobs(&c.list, own, ofWrites)
+	checkGlobs(&c.list, src.Protect, ofProtect)
+	checkGlobs(&c.list, src.Sources, ofSources)
+	ph.Sources = src.Sources.Values()
+	b := glob.Boundary{Protect: c.g.Protect}
+	var ofAgent schema.Texts
+	if ph.Agent >= 0 {
+		a := &c.agentDefs[ph.Agent].a
+		b.Protect = append(b.Protect, protectRules(a.Protect, "protect of agent ", a.Name.Value)...)
+		ofAgent = a.Writes
+	}
+	b.Protect = append(b.Protect, protectRules(src.Protect, "protect of phase ", ph.Name)...)
+	for _, l := range [...]schema.Texts{ofAgent, src.Writes} {
+		if l.Set {
+			b.Writes = append(b.Writes, glob.Layer{Globs: l.Values()})
+			ph.Declared = true
+			c.boundaryProtected(ph, b, l)
+		}
+	}
+	ph.Boundary = b
+	switch ph.Work() {
+	case AgentWork:
+		ph.Writer = !b.ReadOnly()
+	case Code:
+		ph.Writer = ph.Declared && !b.ReadOnly()
+	case Commit:
+		ph.Writer = true
+	case Calls:
+		ph.Writer = !b.ReadOnly() && c.callHas(ph.ID, func(in *Phase) bool { return in.Writer })
+	}
+	c.artifactOutside(ph, src)
 }
 
 // protectRules are the rules of a list that stands under a key of what has a name.
@@ -113,7 +125,7 @@ func literal(pattern string) bool { return !strings.ContainsAny(pattern, `*?[{\`
 
 // artifactOutside reports a read-only phase whose gates demand that it wrote something.
 func (c *compiler) artifactOutside(ph *Phase, src *schema.Phase) {
-	if ph.Kind != AgentWork || !ph.Boundary.ReadOnly() {
+	if ph.Work() != AgentWork || !ph.Boundary.ReadOnly() {
 		return
 	}
 	for i := range ph.Gates {

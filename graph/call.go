@@ -95,7 +95,11 @@ func sourceName(s diag.Span) string {
 
 // callPhase compiles what a phase calls and checks which params it is given.
 func (c *compiler) callPhase(ph *Phase, src *schema.Phase) {
-	ph.Call = &Call{Last: ph.ID}
+	if call := (&Call{Last: ph.ID}); ph.Each != nil {
+		ph.Each.Call = call
+	} else {
+		ph.Call = call
+	}
 	c.foreignToCalls(ph, src)
 	to, ok := c.cat.calledPipeline(src.Call.Value)
 	if !ok {
@@ -118,7 +122,13 @@ func (c *compiler) callPhase(ph *Phase, src *schema.Phase) {
 	}
 	c.list.Merge(callee.list)
 	c.used.add(callee.used)
-	if c.called += len(callee.g.Phases); c.called > maxCalled {
+	times := 1
+	if ph.Each != nil {
+		times = ph.Each.Limit
+	} else {
+		c.called += len(callee.g.Phases)
+	}
+	if c.most += times * (callee.most + len(callee.p.Phases)); c.most > maxCalled {
 		c.list.Report(diag.TooLarge, src.Call.Span(), "pipeline %q has more than %d phases with those that it calls", c.g.Pipeline, maxCalled).
 			Hintf("call fewer pipelines, or make them smaller")
 	}
@@ -203,7 +213,7 @@ func (c *compiler) settingTexts(ph *Phase, src *schema.Phase) {
 					Hintf("read it in the called pipeline")
 			}
 		}
-		ph.Call.Set = append(ph.Call.Set, Setting{Name: item.Name.Value, Value: t})
+		ph.call().Set = append(ph.call().Set, Setting{Name: item.Name.Value, Value: t})
 		text, literal := t.Literal()
 		if !literal || callee == nil {
 			continue

@@ -110,5 +110,10 @@ func routes(g *Graph, p PhaseID) []string {
 	for _, r := range g.RulesOf(p) {
 		out = append(out, r.Text)
 	}
+	if each := g.Phases[p].Each; each != nil {
+		for i := range each.Rules {
+			out = append(out, each.Rules[i].Text)
+		}
+	}
 	return out
 }

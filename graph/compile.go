@@ -110,13 +110,16 @@ type compiler struct {
 	names  []string // of the phases, sorted
 
 	calls     map[PhaseID]*compiler // the called pipelines
-	called    int                   // the phases of all of them
+	called    int                   // the phases of all of them that stand in the graph
+	most      int                   // how many there can be, with those that are called for each item
 	agents    map[*schema.Agent]int
 	agentDefs []*agentDef // by index into Graph.Agents
 	commands  map[*schema.Command]*Command
 	templates map[templateKey]*dsl.Template
 	kinds     map[string]*envelope.Kind
 	shells    places // where shell texts stand that were checked
+
+	itemParsed map[PhaseID][]dsl.Rule // the rules of Each.Rules
 
 	scopes  scopes
 	project []EnvVar
@@ -132,12 +135,13 @@ type templateKey struct {
 	at   diag.Span
 	text string
 	mode dsl.Mode
+	item PhaseID // whose item the text may name
 }
 
 func (c *Catalogue) compiler(p *schema.Pipeline) *compiler {
 	def := c.resolvePipeline(p)
 	comp := &compiler{cat: c, own: p, p: &def.p, def: def, used: newUses(), byName: map[string]PhaseID{},
-		calls: map[PhaseID]*compiler{}, agents: map[*schema.Agent]int{}, commands: map[*schema.Command]*Command{}, templates: map[templateKey]*dsl.Template{},
+		calls: map[PhaseID]*compiler{}, itemParsed: map[PhaseID][]dsl.Rule{}, agents: map[*schema.Agent]int{}, commands: map[*schema.Command]*Command{}, templates: map[templateKey]*dsl.Template{},
 		kinds: map[string]*envelope.Kind{},
 		g:     &Graph{Body: Body{Pipeline: p.Name.Value}, Description: def.p.Description.Value, Span: p.Name.Span()}}
 	if find(c.user.Pipelines, p.Name.Value, pipelineName) == p {
@@ -163,8 +167,8 @@ func (c *compiler) prepare() {
 // run is the order of the passes that have findings.
 func (c *compiler) run() {
 	c.prepare()
-	c.texts()      // conditions, templates, gates
-	c.boundaries() // what each phase may write
+	c.protection() // what nobody may write
+	c.texts()      // conditions, templates, gates, what each phase may write
 	c.acceptance() // accept, criteria
 	c.afters()     // what follows the end of a run
 	if len(c.g.Phases) > 0 {

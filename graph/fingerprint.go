@@ -161,7 +161,7 @@ func (g *Graph) agentParts(i int) []part {
 func (d *digest) turns(turns []ScriptTurn) {
 	d.int(len(turns))
 	for _, t := range turns {
-		d.text(t.Run, t.Reply)
+		d.text(t.Item, t.Run, t.Reply)
 		d.int(len(t.Files))
 		for _, f := range t.Files {
 			d.text(f.Path, f.Text)
@@ -218,16 +218,31 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 		{"message", func(d *digest) { d.template(ph.Message) }},
 		{"ask", func(d *digest) { d.template(ph.Question) }},
 		{"call", func(d *digest) {
-			if ph.Call != nil {
-				d.text(ph.Call.Pipeline, ph.Call.Fingerprint)
+			switch call := ph.call(); {
+			case call == nil:
+			case ph.Each != nil:
+				d.text(call.Fingerprint)
+			default:
+				d.text(call.Pipeline, call.Fingerprint)
 			}
 		}},
 		{"set", func(d *digest) {
-			if ph.Call != nil {
-				for _, s := range ph.Call.Set {
+			if call := ph.call(); call != nil {
+				for _, s := range call.Set {
 					d.text(s.Name)
 					d.template(s.Value)
 				}
+			}
+		}},
+		{"each", func(d *digest) {
+			if e := ph.Each; e != nil {
+				d.cond(e.In)
+				d.text(e.As)
+				d.int(e.Limit, int(e.Kind))
+				d.bool(e.Any)
+			}
+			if ph.Item != nil {
+				d.item("", ph.Item)
 			}
 		}},
 		{"gates", func(d *digest) {
@@ -301,6 +316,20 @@ func (d *digest) rules(g *Graph, ph *Phase) {
 	for _, r := range g.RulesOf(ph.ID) {
 		d.rule(g, &r)
 	}
+	if ph.Each != nil {
+		d.int(len(ph.Each.Rules))
+		for i := range ph.Each.Rules {
+			d.rule(g, &ph.Each.Rules[i])
+		}
+	}
+}
+
+// item writes an entry of a list over which a phase is repeated; of is the phase.
+func (d *digest) item(of string, it *Item) {
+	d.text(of, it.Key, it.Weight, dsl.Text(it.Value))
+	for _, globs := range it.Writes {
+		d.texts(globs)
+	}
 }
 
 // bodyParts are what a pipeline says beside its phases, of those that decide how it goes.
@@ -373,7 +402,7 @@ func (c *compiler) fingerprint() {
 	for i := range g.Phases {
 		ph := &g.Phases[i]
 		if callee := c.calls[ph.ID]; callee != nil {
-			ph.Call.Fingerprint = callee.body
+			ph.call().Fingerprint = callee.body
 		}
 		parts := g.phaseParts(ph)
 		ph.Fingerprint = sumOf(append(parts, part{"id", func(d *digest) { d.text(ph.Local) }}))

@@ -48,7 +48,7 @@ func triggered(t dsl.Trigger) outcomes {
 // possible are the ways in which a phase can end.
 func possible(ph *Phase, when bool) outcomes {
 	out := onPass | onFail | onTimeout
-	if ph.Kind == Calls {
+	if ph.Kind == Calls || ph.Kind == FansOut {
 		out = onPass | onFail
 	}
 	if ph.Kind == Noop && len(ph.Gates) == 0 {

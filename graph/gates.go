@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"foundry/diag"
+	"foundry/dsl"
 	"foundry/gates"
 	"foundry/schema"
 )
@@ -303,7 +304,7 @@ func (c *compiler) phaseGates(ph *Phase, src *schema.Phase) {
 			if !has {
 				continue
 			}
-			gate.Cond = c.cond(t.Frag, c.endedScope(ph), boolType)
+			gate.Cond = c.cond(t.Frag, c.gateScope(ph), boolType)
 			if gate.Cond == nil {
 				continue
 			}
@@ -336,6 +337,14 @@ func (c *compiler) kindsWith(field string) string {
 // fieldForms are the types of the fields that gates read, as a field of a file declares them.
 var fieldForms = map[string]string{"approved": "bool, required: true", "changed_files": "list, of: path", "artifacts": "list, of: path"}
 
+// gateScope is what the checks of a phase's gates can name: what an item came to, of one that is repeated.
+func (c *compiler) gateScope(ph *Phase) *dsl.Scope {
+	if ph.Each != nil {
+		return c.scopes.item
+	}
+	return c.endedScope(ph)
+}
+
 // gateFits says whether the phase has what the gate reads.
 func (c *compiler) gateFits(ph *Phase, entry *schema.Gate, spec gates.Spec, info gates.Info) bool {
 	at := entry.Kind.Span()
@@ -354,7 +363,7 @@ func (c *compiler) gateFits(ph *Phase, entry *schema.Gate, spec gates.Spec, info
 				Hintf("%s", c.kindsWith(info.Needs))
 			return false
 		}
-	case spec.Kind == gates.TestsRan && spec.File == "" && ph.Kind != Code:
+	case spec.Kind == gates.TestsRan && spec.File == "" && ph.Work() != Code:
 		c.list.Report(diag.GateMismatch, at, "tests_ran reads the output of a command, and %q runs none", ph.Name).
 			Hintf("say where the report is: {tests_ran: {file: report.xml}}")
 		return false

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 
 	"foundry/diag"
 	"foundry/schema"
@@ -26,11 +27,11 @@ func (g *Graph) Scripted(given []schema.Entries, at diag.Span) (*Graph, diag.Lis
 	out.Phases, out.Agents = slices.Clone(g.Phases), slices.Clone(g.Agents)
 	for i := range out.Phases {
 		ph := &out.Phases[i]
-		if ph.Kind != AgentWork {
+		if ph.Work() != AgentWork {
 			continue
 		}
-		n := slices.IndexFunc(given, func(e schema.Entries) bool { return e.Name.Value == ph.Name })
-		if n < 0 {
+		list := givenFor(ph, given)
+		if len(list) == 0 {
 			found.Report(diag.MissingKey, at, "nothing is given for phase %q, which has an agent", ph.Name).
 				Hintf("add %s: [{reply: …}] to given", ph.Name)
 			continue
@@ -38,13 +39,13 @@ func (g *Graph) Scripted(given []schema.Entries, at diag.Span) (*Graph, diag.Lis
 		agent := out.Agents[ph.Agent]
 		agent.Name += "." + ph.Name // one session a phase, as the entries are
 		agent.Harness, agent.Argv, agent.Fallback, agent.Script = "script", nil, nil, nil
-		for _, e := range given[n].List {
+		for _, e := range list {
 			if e.Stop.Set {
 				found.Report(diag.NotBuilt, e.Stop.Span(), "a turn that ends with %q cannot be played in a run", e.Stop.Value).
 					Hintf("give a reply; `foundry test` plays such turns")
 				continue
 			}
-			turn := ScriptTurn{Reply: ReplyText(e.Reply)}
+			turn := ScriptTurn{Item: e.item, Reply: ReplyText(e.Reply)}
 			for _, f := range e.Files {
 				turn.Files = append(turn.Files, ScriptFile{Path: f.Path.Value, Text: f.Text.Value, Delete: f.Delete})
 			}
@@ -57,14 +58,37 @@ func (g *Graph) Scripted(given []schema.Entries, at diag.Span) (*Graph, diag.Lis
 		agent.Session = ph.Agent
 		out.Agents = append(out.Agents, agent)
 		if ph.Review != nil {
-			out.scriptReviewer(ph, given[n].List, at, &found)
+			out.scriptReviewer(ph, list, at, &found)
 		}
 	}
 	return &out, found
 }
 
+// givenTurn is an entry of a test, with the key of the item that it is for.
+type givenTurn struct {
+	schema.Entry
+	item string
+}
+
+// givenFor are the entries for a phase; of one that is repeated also those for its items.
+func givenFor(ph *Phase, given []schema.Entries) []givenTurn {
+	var out []givenTurn
+	for _, of := range given {
+		key, ok := "", of.Name.Value == ph.Name
+		if rest, item := strings.CutPrefix(of.Name.Value, ph.Name+"["); item && ph.Each != nil {
+			key, ok = strings.CutSuffix(rest, "]")
+		}
+		for _, e := range of.List {
+			if ok {
+				out = append(out, givenTurn{e, key})
+			}
+		}
+	}
+	return out
+}
+
 // scriptReviewer replaces the reviewer of a phase by what the entries of the phase give as its answers.
-func (g *Graph) scriptReviewer(ph *Phase, list []schema.Entry, at diag.Span, found *diag.List) {
+func (g *Graph) scriptReviewer(ph *Phase, list []givenTurn, at diag.Span, found *diag.List) {
 	review := *ph.Review
 	agent := g.Agents[review.Agent]
 	agent.Name += "." + ph.Name + ".review"
@@ -73,7 +97,7 @@ func (g *Graph) scriptReviewer(ph *Phase, list []schema.Entry, at diag.Span, fou
 		if !e.Review.Set {
 			continue
 		}
-		turn := ScriptTurn{Reply: e.Review.Text()}
+		turn := ScriptTurn{Item: e.item, Reply: e.Review.Text()}
 		agent.Script = append(agent.Script, turn)
 		for e.Repeat.Value && len(agent.Script) < g.Bound.Turns {
 			agent.Script = append(agent.Script, turn)

@@ -85,12 +85,17 @@ func (g *Graph) BodyOf(call PhaseID) *Body {
 	if call < 0 {
 		return &g.Body
 	}
-	return &g.Phases[call].Call.Body
+	return g.Phases[call].Body()
 }
 
-// Inside says whether a phase belongs to what a call runs, directly or not.
+// Inside says whether a phase belongs to what a call or an each runs, directly or not.
 func (g *Graph) Inside(call, p PhaseID) bool {
-	return call < 0 || p > call && p <= g.Phases[call].Call.Last
+	for owner := p; owner >= 0; {
+		if owner = g.Phases[owner].Owner; owner == call {
+			return true
+		}
+	}
+	return call < 0
 }
 
 // LookupIn finds a phase of the pipeline that a call runs, or of the graph's own for -1, by the name that it has
@@ -187,6 +192,7 @@ const (
 	Noop                           // builtin: noop
 	Ask                            // a person
 	Calls                          // another pipeline
+	FansOut                        // one of the above for each entry of a list
 )
 
 // Phase is one phase of the graph.
@@ -194,7 +200,7 @@ type Phase struct {
 	ID          PhaseID
 	Name        string  // unique in the graph: call/phase for a phase of a called pipeline
 	Local       string  // as its own pipeline calls it
-	Owner       PhaseID // the call whose pipeline it belongs to, -1 for the graph's own
+	Owner       PhaseID // the call whose pipeline it belongs to, or the phase whose item it is; -1 for the graph's own
 	Fingerprint string  // changes when anything that its result depends on changes, its routes excepted
 	Description string
 	Hint        string
@@ -248,6 +254,9 @@ type Phase struct {
 	Question *dsl.Template
 
 	Call *Call // of a call, nil for every other kind
+	Each *Each // of one that is repeated, nil for every other kind
+	Item *Item // of an item of one that is repeated
+	Gone bool  // an item that is not in the list any more, or something that it ran
 }
 
 // Review is what happens to the work of an agent phase once its boundary and gates have passed: another agent judges it.
@@ -367,8 +376,9 @@ type Agent struct {
 	Env             []EnvVar
 	TurnTimeout     time.Duration
 	StallTimeout    time.Duration
-	Fallback        []int // indexes into Graph.Agents
-	Session         int   // the index of the agent whose session it shares: itself, or the same agent in another pipeline
+	Fallback        []int  // indexes into Graph.Agents
+	Session         int    // the index of the agent whose session it shares: itself, or the same agent in another pipeline
+	Lane            string // the item that has its session to itself, "" for the one session of the run
 	Span            diag.Span
 }
 
@@ -379,6 +389,7 @@ type Sandbox struct {
 
 // ScriptTurn is one entry of a scripted agent.
 type ScriptTurn struct {
+	Item  string // the key of the item that it is kept for
 	Files []ScriptFile
 	Run   string
 	Reply string // JSON for an object, else verbatim
@@ -460,7 +471,7 @@ func (g *Graph) AndFallbacks(agent int) []int {
 // WorkersOf are the agents that may come to work in a phase, its reviewers among them.
 func (g *Graph) WorkersOf(p PhaseID) []int {
 	ph := &g.Phases[p]
-	if ph.Kind != AgentWork {
+	if ph.Work() != AgentWork {
 		return nil
 	}
 	out := g.AndFallbacks(ph.Agent)

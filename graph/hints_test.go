@@ -152,12 +152,15 @@ var followed = []follows{
 	}},
 	{form(`extend an agent that does not lead back here`), func(p page, _ []string) string { return p.replace("builtin/builder") }},
 	{form(`move the gate to|give the phase (?:an envelope kind|or its agent writes)`), func(p page, _ []string) string { return p.replaceGate() }},
+	{form(`remove each: `), func(p page, _ []string) string { return p.removeKey("each") }},
+	{form(`remove the rule$`), func(p page, _ []string) string { return p.removeLine() }},
+	{form(`(?:only an entry of writes in a phase with each|write patterns of paths)`), func(p page, _ []string) string { return p.replace("src/**") }},
 	{form(`need the phase that routes to it`), func(p page, _ []string) string { return p.replace("c") }},
 }
 
 // advice are hints that leave the choice to the reader: a list of what there is, or what to think about.
 var advice = form(`(?:there (?:is:|are) |compare it with one of these|known here: |say of which phase: |write agent, run, |join what |only a phase with |` +
-	`order the two with needs|take out one of the calls|read it in the called pipeline|add models: |give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it|write ~/ and the path|write it out; |write "\." for the whole|write an absolute path, or|name the directory; |name another agent; |add review: )`)
+	`order the two with needs|give the agent a model, |take out one of the calls|read it in the called pipeline|add models: |give it writes that |create |name a (?:file|directory) inside |change it under gates|move "\w+" above "\w+" and add it|write ~/ and the path|write it out; |write "\." for the whole|write an absolute path, or|name the directory; |name another agent; |add review: )`)
 
 func TestHintsHelp(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,11 @@ import (
 
 // inline is the last pass, over a graph without errors.
 func (c *compiler) inline() {
+	for id, callee := range c.calls {
+		if each := c.g.Phases[id].Each; each != nil {
+			each.Callee = callee.g
+		}
+	}
 	if len(c.calls) == 0 {
 		return
 	}
@@ -22,7 +27,7 @@ func (c *compiler) inline() {
 	for i := range g.Phases {
 		in.at[i] = next
 		next++
-		if callee := c.calls[PhaseID(i)]; callee != nil {
+		if callee := c.calls[PhaseID(i)]; callee != nil && g.Phases[i].Each == nil {
 			next += PhaseID(len(callee.g.Phases))
 		}
 	}
@@ -31,8 +36,8 @@ func (c *compiler) inline() {
 	for i := range g.Phases {
 		ph := g.Phases[i]
 		in.add(ph, func(id PhaseID) PhaseID { return in.at[id] }, 0, g.RulesOf(ph.ID), visits[i])
-		if callee := c.calls[ph.ID]; callee != nil {
-			in.call(&in.phases[len(in.phases)-1], &ph, callee.g, visits[i])
+		if callee := c.calls[ph.ID]; callee != nil && ph.Each == nil {
+			in.call(&in.phases[len(in.phases)-1], &ph, callee.g, visits[i], "")
 		}
 	}
 	for i := range g.Own {
@@ -91,6 +96,13 @@ func (in *inliner) add(ph Phase, moved func(PhaseID) PhaseID, agents int, rules 
 		call.Own, call.Last = list(call.Own), moved(call.Last)
 		ph.Call = &call
 	}
+	if ph.Each != nil {
+		each := *ph.Each
+		if each.Maker >= 0 {
+			each.Maker = moved(each.Maker)
+		}
+		ph.Each = &each
+	}
 	ph.First = RuleID(len(in.rules))
 	for _, r := range rules {
 		r.ID, r.Phase = RuleID(len(in.rules)), ph.ID
@@ -102,8 +114,9 @@ func (in *inliner) add(ph Phase, moved func(PhaseID) PhaseID, agents int, rules 
 	in.phases, in.visits = append(in.phases, ph), append(in.visits, visits)
 }
 
-// call appends the phases of a called pipeline behind the call.
-func (in *inliner) call(to, call *Phase, g *Graph, visits int) {
+// call appends the phases of a called pipeline behind the call. lane is the item for which the call is made, "" when
+// there is none: it has sessions of its own.
+func (in *inliner) call(to, call *Phase, g *Graph, visits int, lane string) {
 	first, agents := to.ID+1, len(in.agents)
 	moved := func(id PhaseID) PhaseID { return first + id }
 	body := g.Body
@@ -128,7 +141,8 @@ func (in *inliner) call(to, call *Phase, g *Graph, visits int) {
 			a.Fallback[i] += agents
 		}
 		a.Session += agents
-		if i := slices.IndexFunc(in.agents, func(o Agent) bool { return o.Name == a.Name }); i >= 0 {
+		a.Lane = lane
+		if i := slices.IndexFunc(in.agents, func(o Agent) bool { return o.Name == a.Name && o.Lane == lane }); i >= 0 {
 			a.Session = in.agents[i].Session
 		}
 		in.agents = append(in.agents, a)
@@ -158,9 +172,9 @@ func narrow(ph *Phase, call *glob.Boundary) {
 		return
 	}
 	ph.Boundary.Writes = append(slices.Clip(ph.Boundary.Writes), call.Writes...)
-	switch ph.Kind {
+	switch ph.Work() {
 	case AgentWork, Code:
-		ph.Declared, ph.NeedsTree, ph.Writer = true, true, !ph.Boundary.ReadOnly()
+		ph.Declared, ph.NeedsTree, ph.Writer = true, ph.NeedsTree || ph.Each == nil, !ph.Boundary.ReadOnly()
 	case Calls:
 		ph.Declared, ph.Writer = true, ph.Writer && !ph.Boundary.ReadOnly()
 	}

@@ -46,11 +46,12 @@ type jsonLimits struct {
 
 type jsonPhase struct {
 	ID          string      `json:"id"`
-	Kind        string      `json:"kind"` // agent, command, git_commit, git_status, noop, ask, call
+	Kind        string      `json:"kind"` // agent, command, git_commit, git_status, noop, ask, call, each
 	What        string      `json:"what"`
 	Agent       string      `json:"agent,omitempty"`
 	Command     string      `json:"command,omitempty"`
 	Call        *jsonCall   `json:"call,omitempty"`
+	Each        *jsonEach   `json:"each,omitempty"`
 	Envelope    string      `json:"envelope,omitempty"`
 	Detour      bool        `json:"detour"`
 	Optional    bool        `json:"optional"`
@@ -87,6 +88,18 @@ type jsonCall struct {
 	Set      map[string]string `json:"set"`
 	Accept   string            `json:"accept"`
 	Criteria []jsonCriterion   `json:"criteria"`
+}
+
+// jsonEach is the list over which a phase is repeated.
+type jsonEach struct {
+	In      string     `json:"in"`
+	As      string     `json:"as"`
+	Limit   int        `json:"limit"`
+	Require string     `json:"require"` // all, any
+	Kind    string     `json:"kind"`    // of an item
+	Call    string     `json:"call,omitempty"`
+	Routes  []jsonRule `json:"routes"` // those of an item, which lead to itself
+	Visits  int        `json:"visits"` // of all items of one visit, at most
 }
 
 type jsonRule struct {
@@ -186,6 +199,18 @@ func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
 			out.Call.Set[s.Name] = s.Value.Source()
 		}
 	}
+	if e := ph.Each; e != nil {
+		out.Each = &jsonEach{In: e.In.Text(), As: e.As, Limit: e.Limit, Require: "all", Kind: e.Kind.String(), Routes: []jsonRule{}, Visits: e.itemVisits()}
+		if e.Any {
+			out.Each.Require = "any"
+		}
+		if e.Callee != nil {
+			out.Each.Call = e.Callee.Pipeline
+		}
+		for i := range e.Rules {
+			out.Each.Routes = append(out.Each.Routes, g.jsonRule(&e.Rules[i]))
+		}
+	}
 	for _, n := range ph.Needs {
 		out.Needs = append(out.Needs, g.Phases[n].Name)
 	}
@@ -196,14 +221,18 @@ func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
 		out.Gates = append(out.Gates, ph.Gates[i].Spec.Name)
 	}
 	for _, r := range g.RulesOf(ph.ID) {
-		rule := jsonRule{On: r.Trigger.String(), To: r.Action.String(), Way: r.Way.String(), Retry: r.Retry, Message: r.Message, Text: r.Text}
-		if r.Action == dsl.Goto {
-			rule.To = g.Phases[r.Target].Name
-		}
-		if r.When != nil {
-			rule.When = r.When.Text()
-		}
-		out.Routes = append(out.Routes, rule)
+		out.Routes = append(out.Routes, g.jsonRule(&r))
+	}
+	return out
+}
+
+func (g *Graph) jsonRule(r *Rule) jsonRule {
+	out := jsonRule{On: r.Trigger.String(), To: r.Action.String(), Way: r.Way.String(), Retry: r.Retry, Message: r.Message, Text: r.Text}
+	if r.Action == dsl.Goto {
+		out.To = g.to(r)
+	}
+	if r.When != nil {
+		out.When = r.When.Text()
 	}
 	return out
 }

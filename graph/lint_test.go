@@ -114,7 +114,7 @@ func TestLintFixtures(t *testing.T) {
 }
 
 // owned are the rules that this package reports; each has a fixture.
-var owned = []diag.Rule{diag.NotBuilt, diag.PhaseKind, diag.MissingKey, diag.WrongType, diag.UnknownAgent, diag.UnknownCommand, diag.UnknownGate,
+var owned = []diag.Rule{diag.PhaseKind, diag.MissingKey, diag.WrongType, diag.UnknownAgent, diag.UnknownCommand, diag.UnknownGate,
 	diag.UnknownPhase, diag.UnknownPipeline, diag.UnknownEnvelope, diag.UnknownField, diag.UnknownParam, diag.UnknownBuiltin,
 	diag.UnknownHarness, diag.UnknownEnumValue, diag.ExprSyntax, diag.ExprType, diag.RouteSyntax, diag.UnboundedLoop, diag.NeedsLater,
 	diag.DetourBack, diag.ReadsParallelPhase, diag.ReadsLaterPhase, diag.JumpSideways, diag.Cycle, diag.AcceptNever, diag.AcceptSkippable,

@@ -111,6 +111,9 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	if out.Gates == nil {
 		out.Gates = base.Gates
 	}
+	if !out.Each.Set {
+		out.Each = base.Each
+	}
 	if !out.Timeout.Set {
 		out.Timeout = base.Timeout
 	}
@@ -208,11 +211,11 @@ func strayKeys(list *diag.List, ph *schema.Phase, x *schema.Patch) {
 			return
 		}
 	}
-	kind := kindKeys[kindOfPhase(ph)]
+	does := kindOfPhase(ph)
 	rows := schema.KeysOf("phase")
 	for _, k := range x.Keys {
 		i := slices.IndexFunc(rows, func(row schema.Key) bool { return row.Name == k.Value })
-		if i >= 0 && rows[i].Built && rows[i].Kind != "" && rows[i].Kind != kind {
+		if i >= 0 && rows[i].Built && k.Value != "each" && !rows[i].Beside(does) {
 			list.Report(diag.UnknownKey, k.Span(), "%q is only for %s, and phase %q is not one", k.Value, schema.KindNoun(rows[i].Kind), ph.ID.Value).
 				Hintf("remove it").Notef(ph.ID.Span(), "the phase is defined here")
 		}

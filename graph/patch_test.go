@@ -17,7 +17,7 @@ func filled(t *testing.T, kind reflect.Type, n int) reflect.Value {
 	span := diag.Span{Source: diag.NewSource("f", "abc"), Start: n, End: n + 1}
 	for _, v := range []any{text, schema.Texts{Items: []schema.Text{text}, Set: true}, schema.Bool{Value: true, Span: span, Set: true},
 		schema.Int{Value: n, Set: true}, schema.Duration{Value: time.Duration(n), Set: true}, schema.Prose{Text: text}, schema.Script{Shell: text},
-		schema.Pairs{Items: []schema.Pair{{Name: text, Value: text}}, Set: true}, schema.Route{Set: true, Span: span},
+		schema.Pairs{Items: []schema.Pair{{Name: text, Value: text}}, Set: true}, schema.Route{Set: true, Span: span}, schema.Each{In: text, Set: true},
 		schema.ExitCodes{Codes: []schema.Int{{Value: n, Set: true}}, Set: true}, []schema.Gate{{Kind: text}}, []schema.Output{{Name: text}}, span} {
 		if reflect.TypeOf(v) == kind {
 			return reflect.ValueOf(v)

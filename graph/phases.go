@@ -12,7 +12,7 @@ import (
 
 // This file is the pass that finds out what each phase does, and with what.
 
-var kindWords = [...]string{AgentWork: "agent", Code: "command", Commit: "git_commit", Status: "git_status", Noop: "noop", Ask: "ask", Calls: "call"}
+var kindWords = [...]string{AgentWork: "agent", Code: "command", Commit: "git_commit", Status: "git_status", Noop: "noop", Ask: "ask", Calls: "call", FansOut: "each"}
 
 // String names the kind as views do.
 func (k PhaseKind) String() string {
@@ -29,8 +29,11 @@ func (c *compiler) work() {
 	for i := range c.g.Phases {
 		ph, src := &c.g.Phases[i], c.src[i]
 		ph.Kind = c.kindOf(ph, src)
+		if src.Each.Set {
+			c.repeated(ph, src)
+		}
 		c.foreignKeys(ph, src)
-		switch ph.Kind {
+		switch ph.Work() {
 		case AgentWork:
 			c.agentPhase(ph, src)
 		case Code:

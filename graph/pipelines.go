@@ -212,6 +212,11 @@ func checkGlobs(list *diag.List, t schema.Texts, negated string) {
 			list.Report(diag.BadGlob, t.Items[i].Span(), "there are no patterns for exceptions, and %q is meant as one", t.Items[i].Value).Hintf("%s", negated)
 			continue
 		}
+		if templated(t.Items[i].Value) {
+			list.Report(diag.BadGlob, t.Items[i].Span(), "%q is no pattern", t.Items[i].Value).
+				Hintf(`only an entry of writes in a phase with each is looked up, and it stands alone: "{{item.files}}"`)
+			continue
+		}
 		if err := glob.Validate(t.Items[i].Value); err != nil {
 			list.Report(diag.BadGlob, t.Items[i].Span(), "%s", err)
 		}

@@ -21,7 +21,7 @@ func (c *compiler) routes() {
 	first := make([][]dsl.Rule, len(c.g.Phases))
 	total := 0
 	for i := range c.g.Phases {
-		first[i] = c.parse(PhaseID(i))
+		first[i] = c.itemRules(&c.g.Phases[i], c.parse(PhaseID(i)))
 		total += len(first[i])
 	}
 	c.g.Rules = make([]Rule, 0, total)
@@ -67,6 +67,12 @@ func (c *compiler) target(rule *Rule, src *dsl.Rule) {
 		return
 	}
 	id, ok := c.byName[src.Target.Text]
+	if !ok && src.Target.Text == dsl.Self {
+		c.list.Report(diag.UnknownPhase, src.Target.Whole(), "self is an item of a phase with each, and %q has none", c.g.Phases[rule.Phase].Name).
+			Hintf("write -> %s retry 2", c.g.Phases[rule.Phase].Name)
+		c.lost = true
+		return
+	}
 	if !ok {
 		if id, ok = c.unknownPhase(src.Target.Whole(), src.Target.Text); !ok {
 			c.lost = true

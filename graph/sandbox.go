@@ -52,7 +52,7 @@ func (g *Graph) Confinement(agent int) Confinement {
 	first := true
 	for i := range g.Phases {
 		ph := &g.Phases[i]
-		if ph.Kind != AgentWork || !g.worksIn(agent, ph) {
+		if ph.Work() != AgentWork || !g.worksIn(agent, ph) {
 			continue
 		}
 		var globs []string

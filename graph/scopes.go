@@ -18,6 +18,8 @@ type scopes struct {
 	accept   *dsl.Scope
 	prompt   *dsl.Scope // prompts and everything else that is rendered for a phase
 	strict   *dsl.Scope // the same names, for a command
+	item     *dsl.Scope // of an item of the phase itemOf: its own rules and gate checks
+	itemOf   PhaseID    // -1: the texts are of no phase that is repeated
 	results  map[resultKey]*dsl.Type
 	ended    map[resultKey]*dsl.Scope
 	envelope map[*envelope.Kind]*dsl.Type
@@ -26,6 +28,7 @@ type scopes struct {
 // resultKey tells apart what ended phases can have. Only phases with outputs have a type of their own.
 type resultKey struct {
 	kind     PhaseKind
+	work     PhaseKind
 	envelope *envelope.Kind
 	outputs  PhaseID // -1 when it has none
 }
@@ -42,6 +45,7 @@ var (
 		"skipped", "not_run", "stopped", "unverified", "blocked"}}
 	endedType      = &dsl.Type{Kind: dsl.String, Enum: []string{"success", "fail", "rejected", "skipped", "unverified"}}
 	callReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "acceptance", "abort", "spent", "no_progress", "unmatched", "criterion", "expression"}}
+	eachReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "unmatched", "expression"}}
 	reasonType     = &dsl.Type{Kind: dsl.String, Enum: []string{"", "exit", "timeout", "envelope", "truncated", "boundary", "gate",
 		"reported", "harness", "rejected", "review", "expression"}}
 	answerType = &dsl.Type{Kind: dsl.String, Enum: []string{"approve", "reject"}}
@@ -84,13 +88,13 @@ func (c *compiler) open() {
 	s.phases = make([]dsl.PhaseVar, 0, len(c.names))
 	for _, name := range c.names {
 		ph := &c.g.Phases[c.byName[name]]
-		approves := ph.Kind == Ask || ph.Envelope != nil && ph.Envelope.Approves()
+		approves := ph.Kind == Ask || ph.Kind == AgentWork && ph.Envelope != nil && ph.Envelope.Approves()
 		s.phases = append(s.phases, dsl.PhaseVar{Name: name, Type: c.result(ph), Approves: approves})
 	}
 	s.when = c.scope()
 	s.accept = s.when
 	s.prompt = c.scope(templateNames...)
-	s.strict = s.prompt
+	s.strict, s.itemOf = s.prompt, -1
 }
 
 // scope is one of this pipeline that can name the request, the params, the phases and more.
@@ -100,7 +104,7 @@ func (c *compiler) scope(more ...dsl.Var) *dsl.Scope {
 }
 
 func keyOf(ph *Phase) resultKey {
-	key := resultKey{kind: ph.Kind, envelope: ph.Envelope, outputs: -1}
+	key := resultKey{kind: ph.Kind, work: ph.Work(), envelope: ph.Envelope, outputs: -1}
 	if len(ph.Outputs) > 0 {
 		key.outputs = ph.ID
 	}
@@ -109,8 +113,11 @@ func keyOf(ph *Phase) resultKey {
 
 // vars are the names that an ended visit of a phase has.
 func (c *compiler) vars(ph *Phase) []dsl.Var {
-	if ph.Kind == Calls {
+	switch ph.Kind {
+	case Calls:
 		return []dsl.Var{{Name: "status", Type: endedType}, {Name: "reason", Type: callReasonType}, {Name: "visit", Type: intType}}
+	case FansOut:
+		return []dsl.Var{{Name: "status", Type: endedType}, {Name: "reason", Type: eachReasonType}, {Name: "visit", Type: intType}, {Name: "items", Type: c.itemsType(ph)}}
 	}
 	out := []dsl.Var{{Name: "status", Type: endedType}, {Name: "reason", Type: reasonType}, {Name: "exit", Type: intType},
 		{Name: "attempt", Type: intType}, {Name: "visit", Type: intType}}
@@ -137,6 +144,19 @@ func (c *compiler) vars(ph *Phase) []dsl.Var {
 	return append(out, dsl.Var{Name: "changed", Type: pathsType}, dsl.Var{Name: "violations", Type: pathsType})
 }
 
+// itemsType is what phases.<id>.items is: how each item ended, and what it reported.
+func (c *compiler) itemsType(ph *Phase) *dsl.Type {
+	item := &dsl.Type{Kind: dsl.Object, Fields: []dsl.Field{{Name: "id", Type: stringType}, {Name: "status", Type: statusType}}}
+	if ph.Each.Kind == AgentWork {
+		report := anyType
+		if ph.Envelope != nil {
+			report = c.envelopeType(ph.Envelope)
+		}
+		item.Fields = append(item.Fields, dsl.Field{Name: "envelope", Type: report})
+	}
+	return &dsl.Type{Kind: dsl.List, Elem: item}
+}
+
 // result is what phases.<id> has.
 func (c *compiler) result(ph *Phase) *dsl.Type {
 	key := keyOf(ph)
@@ -148,7 +168,7 @@ func (c *compiler) result(ph *Phase) *dsl.Type {
 		if v.Name == "status" {
 			v.Type = statusType
 		}
-		if v.Name == "visit" && ph.Kind == Calls { // visits says the same
+		if v.Name == "visit" && (ph.Kind == Calls || ph.Kind == FansOut) { // visits says the same
 			continue
 		}
 		t.Fields = append(t.Fields, dsl.Field(v))
@@ -232,7 +252,7 @@ func (c *compiler) strict(f diag.Fragment) *dsl.Template {
 // template compiles each text of the file once for the pipeline, however many phases use it. A nil template
 // has errors, which are reported.
 func (c *compiler) template(f diag.Fragment, s *dsl.Scope, m dsl.Mode) *dsl.Template {
-	key := templateKey{at: f.Whole(), text: f.Text, mode: m}
+	key := templateKey{at: f.Whole(), text: f.Text, mode: m, item: c.scopes.itemOf}
 	if t, ok := c.templates[key]; ok {
 		return t
 	}

@@ -124,7 +124,15 @@ func (p Policy) String() string {
 // What says in a few words what a phase does: "agent builder", "run go test ./...", "ask Ship it?".
 func (g *Graph) What(id PhaseID) string {
 	ph := &g.Phases[id]
-	switch ph.Kind {
+	if ph.Each != nil {
+		return "each of " + ph.Each.In.Text() + ": " + g.doing(ph)
+	}
+	return g.doing(ph)
+}
+
+// doing is what a phase, or each of its items, does.
+func (g *Graph) doing(ph *Phase) string {
+	switch ph.Work() {
 	case AgentWork:
 		return "agent " + g.Agents[ph.Agent].Name
 	case Code:
@@ -135,15 +143,19 @@ func (g *Graph) What(id PhaseID) string {
 	case Ask:
 		return "ask " + ph.Question.Source()
 	case Calls:
-		return g.callText(ph.Call)
+		call := ph.call()
+		if ph.Each != nil {
+			return callText(ph.Each.Callee.Pipeline, call.Set)
+		}
+		return callText(call.Pipeline, call.Set)
 	}
 	return ph.Kind.String()
 }
 
 // callText is a call with the params that it sets.
-func (g *Graph) callText(call *Call) string {
-	out := "call " + call.Pipeline
-	for i, s := range call.Set {
+func callText(pipeline string, set []Setting) string {
+	out := "call " + pipeline
+	for i, s := range set {
 		out += []string{" with ", ", "}[min(i, 1)] + s.Name + " " + s.Value.Source()
 	}
 	return out
@@ -185,7 +197,7 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 	if ph.Repeat > 1 {
 		marks = append(marks, "must pass "+strconv.Itoa(ph.Repeat)+" times in a row")
 	}
-	if ph.Kind == AgentWork && !ph.Writer {
+	if ph.Work() == AgentWork && !ph.Writer {
 		marks = append(marks, "read-only")
 	}
 	for _, l := range ph.Boundary.Writes {
@@ -195,6 +207,9 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 	}
 	if ph.When != nil {
 		fmt.Fprintf(b, "    when %s\n", oneLine(ph.When.Text()))
+	}
+	if ph.Each != nil {
+		fmt.Fprintf(b, "    %s\n", ph.Each.bounds())
 	}
 	if len(marks) > 0 {
 		fmt.Fprintf(b, "    %s\n", strings.Join(marks, ", "))
@@ -213,6 +228,11 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 	if r := ph.Review; r != nil {
 		fmt.Fprintf(b, "    %s\n", g.reviewText(r))
 	}
+	if ph.Each != nil {
+		for i := range ph.Each.Rules {
+			fmt.Fprintf(b, "    an item: %s\n", g.ruleText(&ph.Each.Rules[i]))
+		}
+	}
 	for _, r := range g.RulesOf(ph.ID) {
 		fmt.Fprintf(b, "    %s\n", g.ruleText(&r))
 	}
@@ -228,6 +248,18 @@ func (g *Graph) reviewText(r *Review) string {
 		out += ", rejected work is undone"
 	}
 	return out
+}
+
+// bounds says how many items a phase has, and how they decide about it.
+func (e *Each) bounds() string {
+	out := "up to " + count(e.Limit, "item") + " at a visit"
+	if n := e.itemVisits() / max(e.Limit, 1); n > 1 {
+		out += ", each with up to " + count(n, "visit")
+	}
+	if e.Any {
+		return out + "; one of them has to pass"
+	}
+	return out + "; all of them have to pass"
 }
 
 // ruleText is a rule as views show it: its bound said, its text left out.
@@ -259,6 +291,9 @@ func entries(n int) string {
 
 // to is where a rule leads, in the words of the language.
 func (g *Graph) to(r *Rule) string {
+	if r.Action == dsl.Goto && r.Target < 0 {
+		return dsl.Self
+	}
 	if r.Action == dsl.Goto {
 		return g.Phases[r.Target].Name
 	}

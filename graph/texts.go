@@ -32,9 +32,10 @@ func (c *compiler) texts() {
 				c.condReads(ph.ID, ph.When)
 			}
 		}
+		closeItem := c.eachTexts(ph, src)
 		ph.Dir = c.dir(src.Dir)
 		env := c.env(src.Env)
-		switch ph.Kind {
+		switch ph.Work() {
 		case AgentWork:
 			c.agentTexts(ph, src)
 		case Code:
@@ -50,18 +51,21 @@ func (c *compiler) texts() {
 		case Calls:
 			c.settingTexts(ph, src)
 		}
-		if ph.Kind != Calls {
+		if ph.Work() != Calls {
 			ph.Env = mergeEnv(c.project, env)
 		}
 		for _, v := range ph.Env {
 			c.templateReads(ph.ID, v.Value, false)
 		}
-		if ph.Kind != Ask && ph.Kind != AgentWork && ph.Kind != Calls {
+		if k := ph.Work(); k != Ask && k != AgentWork && k != Calls {
 			ph.Timeout = c.timeout(ph, src)
 		}
-		if ph.Kind != Calls {
+		if ph.Work() != Calls {
 			c.phaseGates(ph, src)
 		}
+		c.itemRuleTexts(ph)
+		c.boundary(ph, src)
+		closeItem()
 		c.ruleTexts(ph)
 	}
 }
@@ -160,6 +164,11 @@ func (c *compiler) checkInput(ph *Phase, in *Input, src *schema.Phase) {
 			Hintf("write %s as a whole, which is how it ended", other.Name)
 		return
 	}
+	if other.Kind == FansOut {
+		c.list.Report(diag.UnknownField, at.Span(), "%q is repeated over a list, and each of its items has a report of its own", other.Name).
+			Hintf("write %s as a whole, which is how its items ended", other.Name)
+		return
+	}
 	known := fieldNames(c.result(other))
 	if other.Envelope != nil {
 		known = known[:0:0]
@@ -204,7 +213,7 @@ func (c *compiler) ruleTexts(ph *Phase) {
 		if rule.Target < 0 {
 			continue
 		}
-		switch to := &c.g.Phases[rule.Target]; to.Kind {
+		switch to := &c.g.Phases[rule.Target]; to.Work() {
 		case Noop, Commit, Status:
 			c.list.Report(diag.FeedbackUnread, src.With.Whole(), "%q does not read feedback", to.Name).
 				Hintf("remove with, or send it to a phase that works on it")

@@ -41,6 +41,8 @@ func (g *Graph) unwatched(p PhaseID) string {
 	switch {
 	case ph.Detour:
 		return "only a route enters it"
+	case ph.Kind == FansOut:
+		return "it is repeated over a list that only a run has"
 	case ph.Kind == AgentWork:
 		return "agent " + g.Agents[ph.Agent].Name + " works there"
 	case ph.Kind == Ask:

@@ -125,6 +125,10 @@ func (m *machine) read(p graph.PhaseID, r *Reply) {
 	}
 	w := &m.edit(p).work
 	if got.Envelope != nil {
+		if bad := m.planProblems(p, got.Envelope); len(bad) > 0 {
+			m.replan(p, bad)
+			return
+		}
 		w.envelope, w.retold, w.truncated = got.Envelope, 0, 0
 		e := m.at(p, EnvelopeAccepted)
 		e.Attempt, e.Turn, e.Problems = w.attempt, w.turn, got.Notes
@@ -158,6 +162,20 @@ func (m *machine) read(p graph.PhaseID, r *Reply) {
 		}
 		m.sendTurn(p, ForEnvelope, problems)
 	}
+}
+
+// replan sends a plan back that cannot be carried out, once; then the phase that made it has failed.
+func (m *machine) replan(p graph.PhaseID, problems []string) {
+	w := &m.edit(p).work
+	e := m.at(p, EnvelopeRejected)
+	e.Attempt, e.Turn, e.Problems = w.attempt, w.turn, problems
+	m.record(e)
+	if w.replanned {
+		m.failAfterBoundary(p, ReasonEnvelope, "the plan cannot be carried out: "+strings.Join(problems, "; "))
+		return
+	}
+	w.replanned = true
+	m.sendTurn(p, ForEnvelope, problems)
 }
 
 // boundaryChecked: what the visit changed is known, and what it may not change is undone.

@@ -42,10 +42,8 @@ func (m *machine) editFrame(owner graph.PhaseID) *frame {
 
 // inner visits the phases of what a call runs, those of the calls in it included, in the order of the graph.
 func (m *machine) inner(call graph.PhaseID, yield func(graph.PhaseID)) {
-	if c := m.g.Phases[call].Call; c != nil {
-		for p := call + 1; p <= c.Last; p++ {
-			yield(p)
-		}
+	for _, p := range m.s.plan.inner[call] {
+		yield(p)
 	}
 }
 
@@ -95,25 +93,28 @@ func settings(g *graph.Graph, s State, p graph.PhaseID) (map[string]string, erro
 
 // afresh forgets what the phases of a call came to before: for its pipeline this is the beginning.
 func (m *machine) afresh(call graph.PhaseID) {
-	m.inner(call, func(p graph.PhaseID) {
-		ph := m.edit(p)
-		if ph.asks() {
-			m.record(m.at(p, AskWithdrawn))
-		}
-		ph.work.step = 0
-		if ph.status != Queued {
-			m.move(p, Queued)
-		}
-		*ph = phase{status: Queued, visits: ph.visits, base: ph.visits, result: ph.result, stale: true, pending: -1, toward: -1}
-		m.setRelease(p, releaseNone, -1)
-		for _, r := range m.g.RulesOf(p) {
-			m.s.used[r.ID], m.s.marks[r.ID] = 0, mark{}
-		}
-		e := m.at(p, PhaseQueued)
-		e.Visit++
-		m.record(e)
-	})
+	m.inner(call, m.fresh)
 	m.edit(call).call = nil
+}
+
+// fresh forgets what one phase of a call came to before.
+func (m *machine) fresh(p graph.PhaseID) {
+	ph := m.edit(p)
+	if ph.asks() {
+		m.record(m.at(p, AskWithdrawn))
+	}
+	ph.work.step = 0
+	if ph.status != Queued {
+		m.move(p, Queued)
+	}
+	*ph = phase{status: Queued, visits: ph.visits, base: ph.visits, result: ph.result, stale: true, pending: -1, toward: -1}
+	m.setRelease(p, releaseNone, -1)
+	for _, r := range m.g.RulesOf(p) {
+		m.s.used[r.ID], m.s.marks[r.ID] = 0, mark{}
+	}
+	e := m.at(p, PhaseQueued)
+	e.Visit++
+	m.record(e)
 }
 
 // leaveInner: what a call would have run does not run.
@@ -195,7 +196,7 @@ const callStopped = "the call ended before it"
 
 // stop ends a phase at once; a call with all that it runs.
 func (m *machine) stop(p graph.PhaseID) {
-	if m.g.Phases[p].Call != nil {
+	if m.g.Phases[p].Body() != nil {
 		m.leaveRest(p, "never entered", stoppedBefore)
 	}
 	m.stopped(p, "")
@@ -265,6 +266,9 @@ func (m *machine) settleCall(p graph.PhaseID) {
 		r = m.resultOf(p, Fail, failed, end.reason, end.text)
 	}
 	r.seen = end.seen
+	if m.g.Phases[p].Each != nil {
+		r.text, r.items = end.text, m.itemResults(p)
+	}
 	m.settle(p, r)
 }
 
@@ -281,6 +285,9 @@ func (s State) paramsOf(g *graph.Graph, owner graph.PhaseID) map[string]string {
 		return maps.Clone(f.params)
 	}
 	out := map[string]string{}
+	if g.Phases[owner].Call == nil {
+		return out
+	}
 	v := World{}.into(valuesOf(g, s, owner, nil))
 	for _, set := range g.Phases[owner].Call.Set {
 		text, err := set.Value.Render(v)

@@ -16,22 +16,22 @@ import (
 // Edits are the pipelines that a log goes on with, by the File of the run.resumed from which each one holds.
 type Edits map[string]*graph.Graph
 
-// Redone are the phases of an edited pipeline whose results would not count any more, though they had ended: they
+// Redone are the phases of an edited pipeline, by their names, whose results would not count any more, though they had ended: they
 // would be paid for again. What had not ended, and what ended the run, has to run again in any case.
-func Redone(was, now *graph.Graph, s State) []graph.PhaseID {
+func Redone(was, now *graph.Graph, s State) []string {
 	mv := newMove(was, now, s)
-	var out []graph.PhaseID
+	var out []string
 	for p := range mv.redo.All {
 		o := mv.back[p]
-		if o < 0 || now.Phases[p].Owner >= 0 && mv.redo.Has(now.Phases[p].Owner) {
+		if o < 0 || mv.now.Phases[p].Owner >= 0 && mv.redo.Has(mv.now.Phases[p].Owner) {
 			continue
 		}
 		switch ph := s.phases[o]; ph.status {
 		case Success, Unverified:
-			out = append(out, p)
+			out = append(out, mv.now.Phases[p].Name)
 		case Skipped, Fail, Rejected:
 			if ph.round() > 0 && (ph.handled || ph.status == Skipped) {
-				out = append(out, p)
+				out = append(out, mv.now.Phases[p].Name)
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func Restarts(was, now *graph.Graph, s State) []string {
 	var out []string
 	for o, p := range mv.ids {
 		if s.phases[o].status == Running && (p < 0 || mv.redo.Has(p)) {
-			out = append(out, was.Phases[o].Name)
+			out = append(out, mv.was.Phases[o].Name)
 		}
 	}
 	return out
@@ -56,6 +56,8 @@ func StepEdited(was, now *graph.Graph, s State, e Event) (State, []Command, erro
 	if s.info == nil || e.Kind != RunResumed {
 		return s, nil, fmt.Errorf("event %d (%s) cannot bring an edited pipeline", e.Seq, e.Kind)
 	}
+	mv := newMove(was, now, s)
+	now = mv.now
 	p := graph.PhaseID(-1)
 	if e.Phase != "" {
 		id, ok := now.Lookup(e.Phase)
@@ -64,7 +66,6 @@ func StepEdited(was, now *graph.Graph, s State, e Event) (State, []Command, erro
 		}
 		p = id
 	}
-	mv := newMove(was, now, s)
 	m := machine{g: now, s: mv.state(), owned: graph.NewSet(len(now.Phases))}
 	for i := range now.Phases {
 		m.owned.Add(graph.PhaseID(i))
@@ -78,7 +79,8 @@ func StepEdited(was, now *graph.Graph, s State, e Event) (State, []Command, erro
 
 // move is the way of a state from one graph to another.
 type move struct {
-	was, now *graph.Graph
+	was, now *graph.Graph // with the items of the lists that the run has read
+	grown    bool         // the new one has any
 	s        State
 	ids      []graph.PhaseID // by phase of the old graph, that of the new one; -1
 	back     []graph.PhaseID // by phase of the new graph, that of the old one; -1
@@ -88,8 +90,11 @@ type move struct {
 }
 
 func newMove(was, now *graph.Graph, s State) *move {
+	was = s.Graph(was)
+	bare := now
+	now = graph.Regrow(was, now)
 	n := len(now.Phases)
-	mv := &move{was: was, now: now, s: s, ids: make([]graph.PhaseID, len(was.Phases)), back: make([]graph.PhaseID, n),
+	mv := &move{was: was, now: now, grown: now != bare, s: s, ids: make([]graph.PhaseID, len(was.Phases)), back: make([]graph.PhaseID, n),
 		rules: make([]graph.RuleID, len(was.Rules)), redo: graph.NewSet(n), entered: graph.NewSet(n)}
 	for i := range mv.back {
 		mv.back[i] = -1
@@ -209,13 +214,16 @@ func (mv *move) lost(old *phase) bool {
 func (mv *move) state() State {
 	s := New(mv.now)
 	old := mv.s
+	if s.past = old.past; mv.grown {
+		s.grown = mv.now
+	}
 	s.info, s.grants, s.status, s.reason, s.text, s.stage, s.ready = old.info, old.grants, old.status, old.reason, old.text, old.stage, old.ready
 	s.jumpTree, s.tree, s.judged, s.resumes = old.jumpTree, old.tree, old.judged, old.resumes
 	s.turns, s.tokens, s.cost, s.unknown, s.visits, s.busy, s.resetAt = old.turns, old.tokens, old.cost, old.unknown, old.visits, old.busy, old.resetAt
 	s.frame = mv.frame(&old.frame, &mv.was.Body, &mv.now.Body)
 	for i := range mv.now.Agents {
 		for j := range mv.was.Agents {
-			if mv.now.Agents[i].Name == mv.was.Agents[j].Name && mv.now.Agents[i].Session == i && mv.was.Agents[j].Session == j {
+			if sessionName(&mv.now.Agents[i]) == sessionName(&mv.was.Agents[j]) && mv.now.Agents[i].Session == i && mv.was.Agents[j].Session == j {
 				s.sessions[i] = old.sessions[j]
 			}
 		}
@@ -306,11 +314,11 @@ func (mv *move) phase(p, o graph.PhaseID) *phase {
 	if mv.redo.Has(p) {
 		ph.work.step = 0
 	}
-	switch call := mv.now.Phases[p].Call; {
-	case call == nil || ph.call == nil || mv.was.Phases[o].Call == nil:
+	switch body, old := mv.now.Phases[p].Body(), mv.was.Phases[o].Body(); {
+	case body == nil || ph.call == nil || old == nil:
 		ph.call = nil
 	default:
-		f := mv.frame(ph.call, &mv.was.Phases[o].Call.Body, &call.Body)
+		f := mv.frame(ph.call, old, body)
 		if mv.entered.Has(p) {
 			f.ending, f.finishing, f.criterion = nil, false, 0
 			if ph.work.step != stepBefore || len(f.criteria) == 0 {

@@ -47,6 +47,7 @@ const (
 	PhaseStopped     Kind = "phase.stopped"
 	PhaseBlocked     Kind = "phase.blocked"
 	PhaseInvalidated Kind = "phase.invalidated"
+	GraphGrown       Kind = "graph.grown" // the list of a phase has become items
 	AttemptStarted   Kind = "attempt.started"
 	EnvelopeAccepted Kind = "envelope.accepted"
 	EnvelopeRejected Kind = "envelope.rejected"
@@ -86,10 +87,11 @@ type Event struct {
 	Phase   string    `json:"phase,omitempty"`
 	Visit   int       `json:"visit,omitempty"`
 	Attempt int       `json:"attempt,omitempty"`
-	Turn    int       `json:"turn,omitempty"` // of the run's agent phase visit, from 1
-	Item    string    `json:"item,omitempty"`
+	Turn    int       `json:"turn,omitempty"`  // of the run's agent phase visit, from 1
+	Item    string    `json:"item,omitempty"`  // turn.*: the item that has the session to itself
 	Calls   string    `json:"calls,omitempty"` // phase.started: the pipeline that the phase runs
 	Busy    int64     `json:"busy,omitempty"`  // how long something of the run has been at work by then, in milliseconds; waiting for a person is not
+	Each    string    `json:"each,omitempty"`  // phase.started: the list over which the phase is repeated
 
 	Run       *RunInfo        `json:"run,omitempty"`      // run.started
 	Status    string          `json:"status,omitempty"`   // phase.ended, run.ended, run.settled
@@ -135,6 +137,7 @@ type Event struct {
 	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
 	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
 	Tool      *Tool           `json:"tool,omitempty"`    // activity, permission.asked, turn.ended, ask.raised: what the agent used, or wants to
+	Items     []GrownItem     `json:"items,omitempty"`   // graph.grown: in the order in which they take turns
 	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent
 }
 
@@ -142,6 +145,15 @@ type Event struct {
 func (e *Event) OfReview() bool { return e.Purpose == ForReview.String() }
 
 func (e *Event) atWork() time.Duration { return time.Duration(e.Busy) * time.Millisecond }
+
+// GrownItem is an item of a phase that is repeated over a list.
+type GrownItem struct {
+	Name  string   `json:"name"` // of its phase: migrate[log]
+	ID    string   `json:"id"`
+	Title string   `json:"title,omitempty"`
+	Needs []string `json:"needs,omitempty"` // ids
+	Model string   `json:"model,omitempty"` // light or heavy, when its complexity asks for it
+}
 
 // Tool is one use of a tool by an agent.
 type Tool struct {

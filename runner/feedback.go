@@ -52,7 +52,7 @@ func (m *machine) said(p graph.PhaseID) string {
 		if r.text == "" {
 			b.WriteString("rejected without a note")
 		}
-	case ph.Call != nil:
+	case ph.Body() != nil:
 		b.WriteString(m.saidOfCall(p, r))
 	case r.command != nil:
 		fmt.Fprintf(&b, "%s: %s", r.command.Command, howItEnded(r.command))
@@ -83,6 +83,9 @@ func (m *machine) saidOfCall(p graph.PhaseID, r *result) string {
 	text := r.reason
 	if r.text != "" {
 		text += ": " + r.text
+	}
+	if m.g.Phases[p].Each != nil {
+		return strings.TrimSpace(text + "\n" + m.saidOfItems(p))
 	}
 	if f := m.frame(p); f != nil && f.ender >= 0 {
 		if more := m.said(f.ender); more != "" {

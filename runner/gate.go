@@ -10,6 +10,7 @@ import (
 // JudgeGate judges a gate of a phase whose boundary has been checked. Most gates judge evidence alone; a
 // `check` reads the run.
 func JudgeGate(g *graph.Graph, s State, p graph.PhaseID, gate graph.Gate, e gates.Evidence) gates.Verdict {
+	g = s.Graph(g)
 	if gate.Cond == nil {
 		return gate.Spec.Judge(e)
 	}

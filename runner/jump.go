@@ -118,7 +118,7 @@ func (m *machine) queueAgain(again, goOn graph.Set) {
 		ph = m.edit(p)
 		ph.pending, ph.carried, ph.handled, ph.why, ph.forced, ph.omitted = -1, "", false, "", false, false
 		ph.fresh = again
-		if ph.goesOn = goOn.Has(p); m.g.Phases[p].Call != nil && !ph.goesOn {
+		if ph.goesOn = goOn.Has(p); m.g.Phases[p].Body() != nil && !ph.goesOn {
 			calls = append(calls, p)
 		}
 		if m.g.Phases[p].Detour {

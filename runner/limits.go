@@ -66,6 +66,7 @@ func badLimits(request string, plan envelope.Object) []envelope.Problem {
 // LimitsOf are the limits that hold for a phase: those of the newest plans that lie before it. For p -1, what belongs to
 // no phase, all hold. What runs beside a plan is not bound by it, so that it does not matter which of them ends first.
 func LimitsOf(g *graph.Graph, s State, p graph.PhaseID) []Limit {
+	g = s.Graph(g)
 	var out []Limit
 	for _, q := range s.plan.order {
 		ph := &g.Phases[q]
@@ -125,6 +126,7 @@ func Allows(limits []Limit, path string) (why string, ok bool) {
 
 // Boundary is what a phase may write, the limits of plans before it among it.
 func Boundary(g *graph.Graph, s State, p graph.PhaseID) glob.Boundary {
+	g = s.Graph(g)
 	b := g.Phases[p].Boundary
 	b.Protect = append(slices.Clip(b.Protect), Protected(LimitsOf(g, s, p))...)
 	return b

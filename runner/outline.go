@@ -89,7 +89,7 @@ func (o *Outline) Add(e *Event) {
 		commit := e.Commit
 		o.Merged = &commit
 	case PhaseStarted:
-		if e.Calls == "" { // of a call its phases tell how it stands
+		if e.Calls == "" && e.Each == "" { // of a call or an each its phases tell how it stands
 			o.phase(e.Phase, phaseRuns)
 		}
 	case AskRaised:

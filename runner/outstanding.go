@@ -12,6 +12,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 	if s.info == nil {
 		return nil
 	}
+	g = s.Graph(g)
 	out := make([]Command, 0, s.running.Len()+2)
 	add := func(k CommandKind, p graph.PhaseID, n int) *Command {
 		c := Command{ID: ID{Kind: k, Phase: p, N: n}}

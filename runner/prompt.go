@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"foundry/dsl"
@@ -38,6 +39,7 @@ type Message struct {
 // Prompt renders the turn that a SendTurn command asks for. A session that remembers is sent what changed
 // since this phase's last prompt; one that does not gets the whole prompt every time.
 func Prompt(g *graph.Graph, s State, c Command, w World, remembers bool) (Message, error) {
+	g = s.Graph(g)
 	if c.Purpose.Reviews() {
 		return reviewPrompt(g, s, c, w, remembers)
 	}
@@ -99,11 +101,14 @@ type inputText struct {
 // inputTexts renders the phase's inputs, in their order.
 func inputTexts(g *graph.Graph, s State, p graph.PhaseID, v dsl.Values, w World) ([]inputText, error) {
 	ph := &g.Phases[p]
-	var out []inputText
+	out := itemTexts(g, s, p)
 	for _, in := range ph.Inputs {
 		t := inputText{name: in.Name, mentioned: mentions(g, ph.Prompt, in)}
 		switch in.Kind {
 		case graph.InputRequest:
+			if ph.Item != nil {
+				continue // it stands first
+			}
 			t.text = s.info.Request
 		case graph.InputHandoff:
 			t.text = dsl.Text(v.Vars["handoff_files"])
@@ -124,6 +129,29 @@ func inputTexts(g *graph.Graph, s State, p graph.PhaseID, v dsl.Values, w World)
 	return out, nil
 }
 
+// itemTexts are what every item is told, named by its phase or not: the request, the entry of the list, and what has
+// ended before it.
+func itemTexts(g *graph.Graph, s State, p graph.PhaseID) []inputText {
+	ph := &g.Phases[p]
+	if ph.Item == nil {
+		return nil
+	}
+	as := g.Phases[ph.Owner].Each.As
+	out := []inputText{{name: as, text: dsl.Text(trimmed(map[string]any{as: ph.Item.Value})[as]), mentioned: names(ph.Prompt, as)}}
+	if s.info.Request != "" {
+		out = slices.Insert(out, 0, inputText{name: "request", text: s.info.Request, mentioned: names(ph.Prompt, "request")})
+	}
+	if done := finished(g, s, p); done != "" {
+		out = append(out, inputText{name: "finished before", text: done})
+	}
+	return out
+}
+
+// names says whether a text reads a name.
+func names(t *dsl.Template, name string) bool {
+	return t != nil && slices.ContainsFunc(t.Reads(), func(r dsl.Read) bool { return r.Phase == "" && r.Field == name })
+}
+
 // phaseText is another phase's result as an input: an agent's envelope, a command's end and last lines, how a call
 // ended.
 func phaseText(g *graph.Graph, s State, p graph.PhaseID) string {
@@ -131,6 +159,16 @@ func phaseText(g *graph.Graph, s State, p graph.PhaseID) string {
 	switch {
 	case r == nil:
 		return ""
+	case g.Phases[p].Each != nil:
+		lines := []string{strings.TrimSpace(r.status.String() + "\n" + r.text)}
+		for _, id := range g.BodyOf(p).Own {
+			if r := s.phases[id].current(); r != nil {
+				lines = append(lines, "- "+itemLine(g, s, id, r))
+			} else {
+				lines = append(lines, "- "+g.Phases[id].Item.Key+" ("+s.phases[id].status.String()+")")
+			}
+		}
+		return strings.Join(lines, "\n")
 	case g.Phases[p].Call != nil:
 		return strings.TrimSpace(strings.Join([]string{r.status.String(), r.reason, r.text}, "\n"))
 	case r.command != nil:
@@ -297,6 +335,7 @@ type Start struct {
 
 // Resolve renders what a code phase starts.
 func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
+	g = s.Graph(g)
 	ph := &g.Phases[p]
 	v := w.into(valuesOf(g, s, p, nil))
 	out := Start{Shell: ph.Script.Shell, Dir: ph.Dir}
@@ -338,6 +377,7 @@ func (s State) commitMessage(g *graph.Graph, p graph.PhaseID) string {
 
 // ResolveCommand renders a gate's command, with the environment of its phase.
 func ResolveCommand(g *graph.Graph, s State, p graph.PhaseID, c *graph.Command, w World) (Start, error) {
+	g = s.Graph(g)
 	env := append(append([]graph.EnvVar{}, g.Project.Env...), c.Env...)
 	env = append(env, g.Phases[p].Env...)
 	return resolveScript(c.Script, c.Dir, env, g.Phases[p].Name, s.info.ID, w.into(valuesOf(g, s, p, nil)))
@@ -345,6 +385,7 @@ func ResolveCommand(g *graph.Graph, s State, p graph.PhaseID, c *graph.Command, 
 
 // ResolveCriterion renders the command of a criterion of the pipeline that a call runs, of the run's own for -1.
 func ResolveCriterion(g *graph.Graph, s State, call graph.PhaseID, c *graph.Command, w World) (Start, error) {
+	g = s.Graph(g)
 	name := ""
 	if call >= 0 {
 		name = g.Phases[call].Name
@@ -377,6 +418,7 @@ func resolveScript(script graph.Script, dir string, env []graph.EnvVar, phase, r
 // AgentEnvironment renders an agent's environment for a visit: the project's and the phase's, and by itself
 // the agent's own, which wins over everything else.
 func AgentEnvironment(g *graph.Graph, s State, p graph.PhaseID, agent int, w World) (shared, own []string, err error) {
+	g = s.Graph(g)
 	v := w.into(valuesOf(g, s, p, nil))
 	if shared, err = environment(append(append([]graph.EnvVar{}, g.Project.Env...), g.Phases[p].Env...), v); err != nil {
 		return nil, nil, err
@@ -411,6 +453,7 @@ func environment(list []graph.EnvVar, v dsl.Values) ([]string, error) {
 
 // Question renders what an ask phase asks.
 func Question(g *graph.Graph, s State, p graph.PhaseID) (string, error) {
+	g = s.Graph(g)
 	t := g.Phases[p].Question
 	if t == nil {
 		return "", nil
@@ -440,6 +483,8 @@ func checkTexts(g *graph.Graph, s State, p graph.PhaseID) error {
 	case graph.Calls:
 		_, err := settings(g, s, p)
 		return err
+	case graph.FansOut:
+		return nil // reading the list is its work
 	}
 	_, err := Resolve(g, s, p, World{})
 	return err

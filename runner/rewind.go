@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 
 	"foundry/graph"
 )
@@ -15,41 +16,91 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 	if then.info == nil || e.Kind != RunRewound {
 		return now, nil, fmt.Errorf("event %d (%s) names no state that a run could go back to", e.Seq, e.Kind)
 	}
+	was := now.Graph(g)
+	g = then.Graph(g)
 	p, ok := g.Lookup(e.Phase)
 	if !ok || then.phases[p].status != Running {
 		return now, nil, fmt.Errorf("event %d goes back to %s, which did not begin there", e.Seq, e.Phase)
 	}
 	m := machine{g: g, s: then.clone(), owned: graph.NewSet(len(g.Phases))}
 	m.s.turns, m.s.tokens, m.s.cost, m.s.unknown, m.s.visits, m.s.busy = now.turns, now.tokens, now.cost, now.unknown, now.visits, max(now.busy, e.atWork())
-	m.s.grants, m.s.extra, m.s.resumes, m.s.sessions = now.grants, now.extra, now.resumes, now.sessions
+	m.s.grants, m.s.resumes = now.grants, now.resumes
+	m.keep(was, now)
 	m.s.status = RunInterrupt
 	for i := range g.Phases {
 		q := graph.PhaseID(i)
 		ph := m.edit(q)
-		if last := now.phases[q].visits; last > ph.visits {
-			ph.visits = last
+		visits, status := m.s.past[g.Phases[i].Name], NotRun
+		if o, ok := sameIn(was, g, q); ok {
+			visits, status = now.phases[o].visits, now.phases[o].status
+		}
+		if visits > ph.visits {
+			ph.visits = visits
 			if ph.result != nil {
 				r := *ph.result
-				r.visit = last
+				r.visit = visits
 				ph.result = &r
 			}
 		}
-		if now.phases[q].visits > then.phases[q].visits || q == p {
+		if visits > then.phases[q].visits || q == p {
 			ph.work.digests = nil // its session has gone another way since
 		}
-		if ph.status == Queued && now.phases[q].status != Queued {
+		if ph.status == Queued && status != Queued {
 			m.record(m.at(q, PhaseQueued))
 		}
 	}
+	m.beginAgain(p)
+	if g.Phases[p].Each != nil {
+		m.recordItems(p)
+	}
+	m.inner(p, func(q graph.PhaseID) { // what began together with it
+		if m.s.phases[q].status == Running {
+			m.beginAgain(q)
+		}
+	})
+	return m.s, m.records, nil
+}
+
+// beginAgain makes the visit that has just begun one of its own.
+func (m *machine) beginAgain(p graph.PhaseID) {
 	m.s.visits++
 	m.edit(p).visits++
 	started := m.at(p, PhaseStarted)
 	started.Feedback = m.s.phases[p].work.given
-	if call := g.Phases[p].Call; call != nil {
-		started.Calls = call.Pipeline
-	}
+	started.Calls, started.Each = runs(&m.g.Phases[p])
 	m.record(started)
-	return m.s, m.records, nil
+}
+
+// sameIn finds a phase of one graph in another.
+func sameIn(other, g *graph.Graph, p graph.PhaseID) (graph.PhaseID, bool) {
+	if int(p) < len(other.Phases) && other.Phases[p].Name == g.Phases[p].Name {
+		return p, true
+	}
+	return other.Lookup(g.Phases[p].Name)
+}
+
+// keep takes over what counts on through a rewind: jumps that were granted, turns of sessions, and, of items that are
+// not there any more, visits.
+func (m *machine) keep(was *graph.Graph, now State) {
+	m.s.past = maps.Clone(now.past)
+	if m.s.past == nil {
+		m.s.past = map[string]int{}
+	}
+	for i := range was.Phases {
+		m.s.past[was.Phases[i].Name] = now.phases[i].visits
+	}
+	for i := range was.Agents {
+		m.s.past[sessionName(&was.Agents[i])] = now.sessions[i]
+	}
+	for i := range m.g.Agents {
+		m.s.sessions[i] = m.s.past[sessionName(&m.g.Agents[i])]
+	}
+	for i := range m.g.Rules {
+		r := &m.g.Rules[i]
+		if o, ok := sameIn(was, m.g, r.Phase); ok {
+			m.s.extra[i] = now.extra[int(was.Phases[o].First)+int(r.ID-m.g.Phases[r.Phase].First)]
+		}
+	}
 }
 
 // Beginning finds where a visit began in a log: the number of the fact from which it followed, and that of its own

@@ -35,7 +35,7 @@ func (p *plan) useOf(g *graph.Graph, id graph.PhaseID) use {
 			return alone
 		}
 	}
-	switch ph.Kind {
+	switch ph.Work() {
 	case graph.AgentWork, graph.Status:
 		return compared
 	case graph.Code:
@@ -46,8 +46,11 @@ func (p *plan) useOf(g *graph.Graph, id graph.PhaseID) use {
 	case graph.Commit:
 		return alone
 	case graph.Calls:
+		if ph.Each != nil {
+			return useOfPipeline(ph.Each.Callee)
+		}
 		var all use
-		for inner := id + 1; inner <= ph.Call.Last; inner++ {
+		for _, inner := range p.inner[id] {
 			all |= p.useOf(g, inner)
 		}
 		if len(ph.Call.Criteria) > 0 {
@@ -58,6 +61,19 @@ func (p *plan) useOf(g *graph.Graph, id graph.PhaseID) use {
 	return 0
 }
 
+// useOfPipeline is the use of a pipeline that is not in the graph yet.
+func useOfPipeline(g *graph.Graph) use {
+	var all use
+	p := newPlan(g)
+	for i := range g.Phases {
+		all |= p.useOf(g, graph.PhaseID(i))
+	}
+	if len(g.Criteria) > 0 {
+		all |= loose
+	}
+	return all
+}
+
 // findRivals fills in who may not overlap with whom.
 func (p *plan) findRivals(g *graph.Graph) {
 	n := len(g.Phases)
@@ -65,14 +81,14 @@ func (p *plan) findRivals(g *graph.Graph) {
 	var kinds [8][]graph.PhaseID // by use, so that phases that nothing keeps apart are not looked at in pairs
 	for i := range g.Phases {
 		id := graph.PhaseID(i)
-		if g.Phases[i].Kind != graph.Ask {
+		if g.Phases[i].Kind != graph.Ask && !g.Phases[i].Gone {
 			uses[i] = p.useOf(g, id)
 			kinds[uses[i]] = append(kinds[uses[i]], id)
 		}
 	}
 	sessions := map[int][]graph.PhaseID{}
 	for i := range g.Phases {
-		if g.Phases[i].Kind == graph.AgentWork {
+		if g.Phases[i].Kind == graph.AgentWork && !g.Phases[i].Gone {
 			for _, s := range sessionsOf(g, graph.PhaseID(i)) {
 				sessions[s] = append(sessions[s], graph.PhaseID(i))
 			}

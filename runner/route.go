@@ -92,7 +92,7 @@ func (m *machine) route(p graph.PhaseID, o outcome) {
 		return
 	}
 	if spent >= 0 {
-		m.spent(p, spent, spentSeen)
+		m.spent(p, spent, o, spentSeen)
 		return
 	}
 	m.unmatched(p, o)
@@ -102,12 +102,17 @@ func (m *machine) bounded(r graph.Rule) bool {
 	return r.Action == dsl.Goto && (r.Way == graph.Back || r.Way == graph.Self)
 }
 
-func (m *machine) spent(p graph.PhaseID, r graph.RuleID, seen []Seen) {
+// spent: only rules that are used up held. That ends the pipeline; an item has failed for good, and the others go on.
+func (m *machine) spent(p graph.PhaseID, r graph.RuleID, o outcome, seen []Seen) {
 	rule := m.g.Rules[r]
 	bound := rule.Retry + m.s.extra[r]
 	e := m.at(p, RouteSpent)
 	e.Rule, e.Target, e.Used, e.Of, e.Seen = rule.Text, m.g.Phases[rule.Target].Name, m.s.used[r], bound, seen
 	m.record(e)
+	if m.g.Phases[p].Item != nil {
+		m.unmatched(p, o)
+		return
+	}
 	m.endBody(p, ReasonSpent, fmt.Sprintf("%s used %d of %d", m.g.Label(r), m.s.used[r], bound), seen)
 }
 

@@ -18,10 +18,12 @@ import (
 type State struct {
 	info   *RunInfo
 	plan   *plan
-	phases []*phase // replaced, never written through, once a Step has returned
-	used   []int    // jumps by rule in this entry of its loop
-	marks  []mark   // by rule: what the last jump saw
-	extra  []int    // by rule: jumps granted on top of its bound
+	grown  *graph.Graph   // the pipeline with the items of its lists; nil as long as there are none
+	past   map[string]int // visits of items, and turns of their sessions, that a rewind took out of the graph; never written through
+	phases []*phase       // replaced, never written through, once a Step has returned
+	used   []int          // jumps by rule in this entry of its loop
+	marks  []mark         // by rule: what the last jump saw
+	extra  []int          // by rule: jumps granted on top of its bound
 	grants graph.Limits
 
 	status RunStatus
@@ -121,8 +123,8 @@ type phase struct {
 	spent   spending      // by its newest visit
 	base    int           // visits before its pipeline was called this time
 	stale   bool          // its result is of an earlier call of its pipeline
-	call    *frame        // of a call: nil before it first began
-	goesOn  bool          // of a call: a resume enters it again where it was
+	call    *frame        // of a call or an each: nil before it first began
+	goesOn  bool          // of a call or an each: a resume enters it again where it was
 }
 
 // current is the result of the newest ended visit since its pipeline began, nil when there is none.
@@ -211,6 +213,7 @@ type work struct {
 	limited    bool          // it met a usage limit, and is sent again when the run is resumed
 	asked      *Permission   // what the last turn was stopped for; nil: for nothing
 	permits    []permit      // what a person answered, the newest last
+	replanned  bool          // its plan was sent back once
 	digests    []InputDigest // of the inputs as this phase last sent them in its session
 	review     reviewing
 }
@@ -249,6 +252,7 @@ type result struct {
 	answer     string
 	tree       string
 	seen       []Seen // of a call: the terms of its acceptance
+	items      []any  // of an each: what expressions read of its items
 }
 
 // outcome is what a route's trigger looks at.
@@ -265,32 +269,43 @@ const (
 
 // plan is what follows from the graph alone; it is shared by all states of a run.
 type plan struct {
-	order  []graph.PhaseID   // list order, a detour behind the last phase that routes to it
+	order  []graph.PhaseID   // list order, a detour behind the last phase that routes to it; without what is gone
 	rank   []int             // by phase: its index in order
 	rivals [][]graph.PhaseID // by phase: those that nothing orders against it and that may not overlap with it
-	calls  []graph.PhaseID   // those that call a pipeline, innermost first
+	calls  []graph.PhaseID   // those that call a pipeline or are repeated, innermost first
+	inner  [][]graph.PhaseID // by phase: all that belongs to what it runs, in list order
 	looked graph.Set         // whose `changed` or `violations` some text reads
 }
 
 func newPlan(g *graph.Graph) *plan {
 	n := len(g.Phases)
-	p := &plan{rank: make([]int, n), rivals: make([][]graph.PhaseID, n), looked: looked(g)}
+	p := &plan{rank: make([]int, n), rivals: make([][]graph.PhaseID, n), inner: make([][]graph.PhaseID, n), looked: looked(g)}
+	listed := g.Order()
+	place := make([]int, n)
+	for i, id := range listed {
+		place[id] = i
+		for owner := g.Phases[id].Owner; owner >= 0 && !g.Phases[id].Gone; owner = g.Phases[owner].Owner {
+			p.inner[owner] = append(p.inner[owner], id)
+		}
+	}
 	key := func(id graph.PhaseID) (int, int) {
 		ph := &g.Phases[id]
 		if !ph.Detour {
-			return int(id), -1
+			return place[id], -1
 		}
 		last := -1
 		for _, r := range ph.Routers {
-			if call := g.Phases[r].Call; call != nil {
-				r = call.Last
+			if in := p.inner[r]; len(in) > 0 {
+				r = in[len(in)-1]
 			}
-			last = max(last, int(r))
+			last = max(last, place[r])
 		}
-		return last, int(id)
+		return last, place[id]
 	}
-	for i := range g.Phases {
-		p.order = append(p.order, graph.PhaseID(i))
+	for _, id := range listed {
+		if !g.Phases[id].Gone {
+			p.order = append(p.order, id)
+		}
 	}
 	slices.SortStableFunc(p.order, func(a, b graph.PhaseID) int {
 		a1, a2 := key(a)
@@ -304,12 +319,11 @@ func newPlan(g *graph.Graph) *plan {
 		p.rank[id] = i
 	}
 	p.findRivals(g)
-	for i := range g.Phases {
-		if g.Phases[i].Call != nil {
-			p.calls = append(p.calls, graph.PhaseID(i))
+	for _, id := range slices.Backward(listed) {
+		if g.Phases[id].Body() != nil && !g.Phases[id].Gone {
+			p.calls = append(p.calls, id)
 		}
 	}
-	slices.Reverse(p.calls)
 	return p
 }
 
@@ -345,24 +359,40 @@ func looked(g *graph.Graph) graph.Set {
 	cond(-1, -1, g.Accept)
 	for i := range g.Rules {
 		p := g.Rules[i].Phase
-		cond(g.Phases[p].Owner, p, g.Rules[i].When)
-		cond(g.Phases[p].Owner, p, g.Rules[i].With)
+		cond(g.Scope(p), p, g.Rules[i].When)
+		cond(g.Scope(p), p, g.Rules[i].With)
 	}
 	for i := range g.Phases {
 		ph := &g.Phases[i]
-		cond(ph.Owner, -1, ph.When)
-		text(ph.Owner, ph.Prompt, ph.Message, ph.Question)
-		text(ph.Owner, ph.Script.Argv...)
+		scope := g.Scope(ph.ID)
+		cond(scope, -1, ph.When)
+		text(scope, ph.Prompt, ph.Message, ph.Question)
+		text(scope, ph.Script.Argv...)
 		for _, v := range ph.Env {
-			text(ph.Owner, v.Value)
+			text(scope, v.Value)
 		}
 		for _, gate := range ph.Gates {
-			cond(ph.Owner, ph.ID, gate.Cond)
+			cond(scope, ph.ID, gate.Cond)
 		}
 		if ph.Call != nil {
 			cond(ph.ID, -1, ph.Call.Accept)
 			for _, s := range ph.Call.Set {
-				text(ph.Owner, s.Value)
+				text(scope, s.Value)
+			}
+		}
+		if e := ph.Each; e != nil {
+			cond(scope, -1, e.In)
+			for j := range e.Rules {
+				cond(scope, ph.ID, e.Rules[j].When)
+				cond(scope, ph.ID, e.Rules[j].With)
+			}
+			for _, w := range e.Writes {
+				cond(scope, -1, w.Value)
+			}
+			if e.Call != nil {
+				for _, s := range e.Call.Set {
+					text(scope, s.Value)
+				}
 			}
 		}
 	}

@@ -36,6 +36,7 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 	if e.Kind == RunRewound {
 		return s, nil, fmt.Errorf("event %d (%s) needs the state that it goes back to", e.Seq, e.Kind)
 	}
+	g = s.Graph(g)
 	m := machine{g: g, s: s.clone(), owned: graph.NewSet(len(g.Phases))}
 	p := graph.PhaseID(-1)
 	if e.Phase != "" {
@@ -79,7 +80,7 @@ func (e Event) Fact() bool { return e.Kind.fact() }
 // Decision says whether the machine itself made this event, so that a replay can compare it.
 func (e Event) Decision() bool {
 	switch e.Kind {
-	case PhaseQueued, PhaseStarted, PhaseEnded, PhaseSkipped, PhaseNotRun, PhaseStopped, PhaseBlocked, PhaseInvalidated, AttemptStarted,
+	case PhaseQueued, PhaseStarted, PhaseEnded, PhaseSkipped, PhaseNotRun, PhaseStopped, PhaseBlocked, PhaseInvalidated, GraphGrown, AttemptStarted,
 		EnvelopeAccepted, EnvelopeRejected, ReviewJudged, RouteTaken, RoutePending, RouteSpent, AskRaised, AskWithdrawn, RunEnded:
 		return true
 	}

@@ -35,6 +35,10 @@ func (e Event) Rewrite(f func(string) string) Event {
 		e.Seen[i].Term, e.Seen[i].Value = f(e.Seen[i].Term), f(e.Seen[i].Value)
 	}
 	e.Problems, e.Changed, e.Suspects, e.Edited = rewriteList(e.Problems, f), rewriteList(e.Changed, f), rewriteList(e.Suspects, f), rewriteList(e.Edited, f)
+	e.Items = slices.Clone(e.Items)
+	for i := range e.Items {
+		e.Items[i].Title = f(e.Items[i].Title)
+	}
 	e.Outside = slices.Clone(e.Outside)
 	for i := range e.Outside {
 		v := &e.Outside[i]

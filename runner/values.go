@@ -18,7 +18,7 @@ func (m *machine) values(p graph.PhaseID, r *result) dsl.Values { return valuesO
 func valuesOf(g *graph.Graph, s State, p graph.PhaseID, r *result) dsl.Values {
 	owner := graph.PhaseID(-1)
 	if p >= 0 {
-		owner = g.Phases[p].Owner
+		owner = g.Scope(p)
 	}
 	return valuesIn(g, s, owner, p, r)
 }
@@ -37,6 +37,9 @@ func valuesIn(g *graph.Graph, s State, owner, p graph.PhaseID, r *result) dsl.Va
 	}
 	if p >= 0 {
 		vars["feedback"] = s.phases[p].work.given
+		if it := g.Phases[p].Item; it != nil {
+			vars[g.Phases[g.Phases[p].Owner].Each.As] = it.Value
+		}
 	}
 	return dsl.Values{
 		Vars: vars,
@@ -111,7 +114,10 @@ func (s State) allPass(g *graph.Graph, owner graph.PhaseID) bool {
 // resultValues are the names of an ended visit, each left out when it has no value. Visits count from base.
 func resultValues(g *graph.Graph, p graph.PhaseID, base int, r *result) map[string]any {
 	out := map[string]any{"status": r.status.String(), "reason": r.reason, "visit": r.visit - base}
-	if g.Phases[p].Call != nil {
+	if g.Phases[p].Each != nil && r.items != nil {
+		out["items"] = r.items
+	}
+	if g.Phases[p].Body() != nil {
 		return out
 	}
 	out["exit"], out["attempt"] = r.exit, r.attempt

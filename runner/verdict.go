@@ -49,6 +49,10 @@ func (m *machine) leaveRest(owner graph.PhaseID, detour, why string) {
 // go on, -1 when there is none. A person's rejection counts in every pipeline around the question.
 func (m *machine) verdict(owner graph.PhaseID) (culprit graph.PhaseID, reason, text string, seen []Seen) {
 	body := m.g.BodyOf(owner)
+	if owner >= 0 && m.g.Phases[owner].Each != nil {
+		culprit, reason, text = m.verdictOfItems(owner)
+		return culprit, reason, text, nil
+	}
 	for _, p := range m.s.plan.order {
 		ph := m.s.phases[p]
 		if m.owner(p) == owner && (ph.status == Fail || ph.status == Rejected) && !ph.handled {

@@ -41,7 +41,7 @@ func (m *machine) begin(p graph.PhaseID) {
 	}
 	m.s.visits++
 	m.s.status = RunRunning
-	given := m.handOver(p)
+	given := m.handedOn(p, m.handOver(p))
 	ph := m.move(p, Running)
 	ph.visits++
 	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
@@ -53,9 +53,7 @@ func (m *machine) begin(p graph.PhaseID) {
 	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
 	e := m.at(p, PhaseStarted)
 	e.Feedback = given
-	if call := m.g.Phases[p].Call; call != nil {
-		e.Calls = call.Pipeline
-	}
+	e.Calls, e.Each = runs(&m.g.Phases[p])
 	m.record(e)
 	if err := checkTexts(m.g, m.s, p); err != nil {
 		m.settle(p, m.resultOf(p, Fail, failed, ReasonExpression, err.Error()))
@@ -68,6 +66,17 @@ func (m *machine) begin(p graph.PhaseID) {
 	m.work(p)
 }
 
+// runs is the pipeline that a phase runs, and the list over which one is repeated; "" for every other phase.
+func runs(ph *graph.Phase) (pipeline, list string) {
+	if ph.Call != nil {
+		pipeline = ph.Call.Pipeline
+	}
+	if ph.Each != nil {
+		list = ph.Each.In.Text()
+	}
+	return pipeline, list
+}
+
 // needsStart says whether somebody will compare with, or go back to, what was there before the phase.
 func (m *machine) needsStart(p graph.PhaseID) bool {
 	ph := &m.g.Phases[p]
@@ -76,7 +85,7 @@ func (m *machine) needsStart(p graph.PhaseID) bool {
 		return true
 	case graph.Code:
 		return ph.Declared || ph.Optional || len(ph.Gates) > 0 || m.s.plan.looked.Has(p)
-	case graph.Calls:
+	case graph.Calls, graph.FansOut:
 		return ph.Optional
 	case graph.Ask:
 		return false
@@ -94,6 +103,8 @@ func (m *machine) work(p graph.PhaseID) {
 		m.edit(p).work.step = stepAsk
 	case graph.Calls:
 		m.enter(p)
+	case graph.FansOut:
+		m.enterEach(p)
 	default:
 		m.edit(p).work.step = stepCommand
 	}
@@ -118,7 +129,7 @@ func (m *machine) snapshot(p graph.PhaseID, e Event) {
 		m.work(p)
 	case stepEnd:
 		w.tree = e.Tree
-		if m.g.Phases[p].Call == nil {
+		if m.g.Phases[p].Body() == nil {
 			m.settleCode(p)
 		} else if m.cutOff(p) {
 			m.stop(p)

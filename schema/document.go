@@ -407,7 +407,19 @@ type Phase struct {
 	Call Text
 	Set  Pairs // params of the called pipeline
 
+	Each Each
+
 	Span diag.Span // of the whole phase
+}
+
+// Each says that a phase is repeated over a list.
+type Each struct {
+	In      Text // an expression
+	As      Text // the name of an entry; absent: item
+	Limit   Int
+	Require Text // all, any
+	Span    diag.Span
+	Set     bool
 }
 
 // Patch changes a phase of an extended pipeline, or adds one behind another.

@@ -278,14 +278,12 @@ func (k Key) names() string {
 func phaseKinds(keys []Key) []any {
 	var out []any
 	for _, k := range keys {
-		group, is := kinds[k.Name]
-		if !is {
+		if _, is := kinds[k.Name]; !is {
 			continue
 		}
 		var foreign object
 		for _, other := range keys {
-			_, does := kinds[other.Name]
-			if does && other.Name != k.Name || !does && other.Kind != "" && other.Kind != group {
+			if !other.Beside(k.Name) {
 				foreign = append(foreign, member{other.Name, false})
 			}
 		}

@@ -36,6 +36,7 @@ var allKeys = map[string]string{
 	"after_phase": "id when run command env dir timeout exit_codes",
 	"phase": "id description hint needs detour when optional route gates timeout env dir writes protect commits parallel agent prompt inputs envelope model retries session review review_retries " +
 		"revert_rejected reuse run command builtin message exit_codes outputs repeat sources ask call set each",
+	"each":   "in as limit require",
 	"patch":  "after",
 	"output": "regex json type required",
 	"test":   "name pipeline request params given criteria expect j",
@@ -45,7 +46,7 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "parallel each"
+const notBuiltKeys = "parallel"
 
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
@@ -86,7 +87,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 		"file": "%", "project": "project: {%}", "worktree": "project: {worktree: {%}}", "keep": "project: {keep: {%}}", "command": "commands: {a: {%}}", "envelope": "envelopes: {a: {%}}",
 		"field": "envelopes: {a: {fields: {f: {%}}}}", "gate": "gates: {g: {check: a, %}}", "agent": "agents: {a: {%}}", "models": "agents: {a: {models: {%}}}", "tools": "agents: {a: {tools: {%}}}", "sandbox": "agents: {a: {sandbox: {%}}}",
 		"script": "agents: {a: {script: [{%}]}}", "pipeline": "pipelines: {p: {%}}", "param": "pipelines: {p: {params: {a: {%}}}}", "limits": "pipelines: {p: {limits: {%}}}",
-		"criterion": "pipelines: {p: {criteria: [{%}]}}", "after": "pipelines: {p: {after: {%}}}", "after_phase": "pipelines: {p: {after: {always: [{%}]}}}", "phase": "pipelines: {p: {phases: [{%}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
+		"criterion": "pipelines: {p: {criteria: [{%}]}}", "after": "pipelines: {p: {after: {%}}}", "after_phase": "pipelines: {p: {after: {always: [{%}]}}}", "phase": "pipelines: {p: {phases: [{%}]}}", "each": "pipelines: {p: {phases: [{each: {%}}]}}", "patch": "pipelines: {p: {extends: q, patch: {a: {%}}}}", "output": "pipelines: {p: {phases: [{outputs: {o: {%}}}]}}",
 		"test": "tests: [{%}]", "expect": "tests: [{expect: {%}}]", "entry": "tests: [{given: {a: [{%}]}}]", "usage": "tests: [{given: {a: [{usage: {%}}]}}]", "review": "tests: [{given: {a: [{review: {%}}]}}]",
 	}
 	for _, k := range Keys() {

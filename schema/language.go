@@ -33,6 +33,7 @@ type language struct {
 	models     *section[Models]
 	tools      *section[Agent]
 	sandbox    *section[Sandbox]
+	each       *section[Each]
 	turn       *section[ScriptTurn]
 	pipeline   *section[Pipeline]
 	param      *section[Param]
@@ -83,6 +84,7 @@ func (l *language) legal(name string) []string {
 	add(l.models.noun, l.models.find(name) != nil)
 	add(l.tools.noun, l.tools.find(name) != nil)
 	add(l.sandbox.noun, l.sandbox.find(name) != nil)
+	add(l.each.noun, l.each.find(name) != nil)
 	add(l.turn.noun, l.turn.find(name) != nil)
 	add(l.pipeline.noun, l.pipeline.find(name) != nil)
 	add(l.param.noun, l.param.find(name) != nil)

@@ -4,6 +4,8 @@ package schema
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -53,7 +55,13 @@ func (l *language) phases() {
 		text("ask", "the question to a person, a template", func(p *Phase) *Text { return &p.Ask }).only("ask"),
 		text("call", "the pipeline that runs as this phase", func(p *Phase) *Text { return &p.Call }).only("call"),
 		pairs("set", "params of the called pipeline; values are templates", func(p *Phase) *Pairs { return &p.Set }).only("call"),
-		unbuilt[Phase]("each", ShapeSection, "the list over which the phase is repeated").only("each"),
+		nested("each", "each", "the list over which it is repeated, once for each entry: with agent, run, command or call", readEach).only("each"),
+	)
+	l.each = newSection("each", "an each",
+		text("in", "the list, an expression: phases.plan.envelope.steps", func(e *Each) *Text { return &e.In }).must(),
+		text("as", "what its texts call an entry", func(e *Each) *Text { return &e.As }).def("item"),
+		row("limit", ShapeInt, "how many entries the list may have: with more of them the phase fails", readEachLimit).from(1).to(maxEach).must().lacking(diag.EachLimit),
+		text("require", "whether all items have to pass, or any", func(e *Each) *Text { return &e.Require }).enum("all", "any").def("all"),
 	)
 	l.patch = newSection("patch", "a patch of a phase",
 		text("after", "of a new phase: the one that it stands behind", func(p *Patch) *Text { return &p.After }),
@@ -73,7 +81,7 @@ func (l *language) phases() {
 
 // ofPatch is a key of a phase as a key of a patch.
 func ofPatch(k *key[Phase]) *key[Patch] {
-	out := &key[Patch]{Key: k.Key}
+	out := &key[Patch]{Key: k.Key, absent: k.absent}
 	out.Required = false
 	if k.read != nil {
 		out.read = func(d *decoder, row *Key, v value, p *Patch) { k.read(d, row, v, &p.Phase) }
@@ -83,6 +91,20 @@ func ofPatch(k *key[Phase]) *key[Patch] {
 
 // kinds are the keys that say what a phase does, and the group of keys that each of them lets stand beside it.
 var kinds = map[string]string{"agent": "agent", "run": "code", "command": "code", "builtin": "code", "ask": "ask", "call": "call"}
+
+// Beside says whether a phase that has a key which says what it does, such as agent, may have this one as well.
+func (k Key) Beside(does string) bool {
+	if _, is := kinds[k.Name]; is {
+		return k.Name == does
+	}
+	switch k.Kind {
+	case "":
+		return true
+	case "each": // a builtin has nothing to do with an entry, and a person is not asked in bulk
+		return does != "builtin" && does != "ask"
+	}
+	return k.Kind == kinds[does]
+}
 
 func (d *decoder) phases(v value) []Phase {
 	if n := v.node; n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.ScalarNode {
@@ -174,7 +196,7 @@ func (d *decoder) misplaced(got seen, what noun, id string) {
 	}
 	for _, e := range got.entries {
 		k := d.lang.phase.find(e.name)
-		if k == nil || !k.Built || k.Kind == "" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
+		if k == nil || !k.Built || k.Kind == "" || k.Kind == "each" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
 			continue
 		}
 		found := d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q is only for %s, and %s is not one", e.name, KindNoun(k.Kind), what)
@@ -203,6 +225,40 @@ func KindNoun(kind string) string {
 		return "a phase with run, command or builtin"
 	}
 	return "a phase with " + kind
+}
+
+// maxEach is the largest limit of an each.
+const maxEach = 200
+
+func readEach(d *decoder, v value, p *Phase) {
+	if _, ok := mapping(d, d.lang.each, v, &p.Each); !ok {
+		return
+	}
+	p.Each.Span, p.Each.Set = d.spanOf(v.node), true
+	if as := p.Each.As; as.Set {
+		switch {
+		case !d.checkName(v.via, as, false):
+		case as.Value != "item" && (slices.Contains(reserved, as.Value) || slices.Contains(eachNames, as.Value)):
+			d.report(v.via, diag.ReservedID, as.Span(), "%q has a meaning of its own in texts and cannot be what an entry is called", as.Value).Hintf("choose another name, such as %s_item", as.Value)
+		}
+	}
+}
+
+// eachNames are the names that texts have for something else.
+var eachNames = []string{"params", "phases", "status", "reason", "exit", "output", "outputs", "envelope", "changed", "violations", "answer", "attempt", "visit",
+	"run_id", "branch", "base", "worktree", "handoff_dir", "handoff_files", "context"}
+
+func readEachLimit(d *decoder, k *Key, v value, e *Each) {
+	n := v.node
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && plainDecimal(strings.TrimPrefix(n.Value, "-")) {
+		if x, err := strconv.Atoi(n.Value); err != nil || x < k.Min || x > k.Max {
+			d.report(v.via, diag.EachLimit, d.span(v), "the limit of an each is a number from %d to %d", k.Min, k.Max).Hintf("write limit: %d, or hand the phase a shorter list", k.Max)
+			return
+		}
+	}
+	if x, ok := d.number(v, k.Min, k.Max); ok {
+		e.Limit = x
+	}
 }
 
 func readPhaseID(d *decoder, _ *Key, v value, p *Phase) {

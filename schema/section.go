@@ -64,7 +64,7 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 			if at.IsZero() || at.Start == at.End {
 				at = d.opening(v.node)
 			}
-			d.report(v.via, diag.MissingKey, at, "%s needs the key %q", s.noun, k.Name).Hintf("%s: %s", k.Name, k.Doc)
+			d.report(v.via, k.absent, at, "%s needs the key %q", s.noun, k.Name).Hintf("%s: %s", k.Name, k.Doc)
 		}
 	}
 	return got

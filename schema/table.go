@@ -66,7 +66,7 @@ func Keys() []Key {
 	return slices.Concat(
 		l.file.rows(), l.project.rows(), l.worktree.rows(), l.keep.rows(), l.command.rows(), l.envelope.rows(), l.field.rows(),
 		l.gate.rows(), l.agent.rows(), l.models.rows(), l.tools.rows(), l.sandbox.rows(), l.turn.rows(),
-		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.after.rows(), l.afterPhase.rows(), l.phase.rows(), l.patch.own(), l.output.rows(),
+		l.pipeline.rows(), l.param.rows(), l.limits.rows(), l.criterion.rows(), l.after.rows(), l.afterPhase.rows(), l.phase.rows(), l.each.rows(), l.patch.own(), l.output.rows(),
 		l.test.rows(), l.entry.rows(), l.usage.rows(), l.review.rows(), l.expect.rows(),
 	)
 }
@@ -91,7 +91,8 @@ type section[T any] struct {
 // key is one row. read is nil for keys that are only described here and refused or read elsewhere.
 type key[T any] struct {
 	Key
-	read func(d *decoder, k *Key, v value, t *T)
+	read   func(d *decoder, k *Key, v value, t *T)
+	absent diag.Rule // of one that must be there: the rule of the finding that it is not
 }
 
 func newSection[T any](name, noun string, keys ...*key[T]) *section[T] {
@@ -123,13 +124,14 @@ func (s *section[T]) own() []Key {
 }
 
 func row[T any](name string, shape Shape, doc string, read func(*decoder, *Key, value, *T)) *key[T] {
-	return &key[T]{Key{Name: name, Shape: shape, Doc: doc, Built: true, Max: math.MaxInt}, read}
+	return &key[T]{Key{Name: name, Shape: shape, Doc: doc, Built: true, Max: math.MaxInt}, read, diag.MissingKey}
 }
 
 // The modifiers of a row.
 
 func (k *key[T]) def(s string) *key[T]         { k.Default = s; return k }
 func (k *key[T]) must() *key[T]                { k.Required = true; return k }
+func (k *key[T]) lacking(r diag.Rule) *key[T]  { k.absent = r; return k }
 func (k *key[T]) unless(other string) *key[T]  { k.Unless = other; return k }
 func (k *key[T]) enum(words ...string) *key[T] { k.Enum = words; return k }
 func (k *key[T]) from(low int) *key[T]         { k.Min = low; return k }

@@ -20,6 +20,9 @@ type coverage struct {
 	values  map[valueItem]bool
 
 	verdicts map[judgement]bool
+
+	items        []bool            // by phase: an item of it was visited
+	again, spent map[itemRule]bool // rules of items, taken and used up
 }
 
 // judgement is what a review of a phase came to.
@@ -28,9 +31,16 @@ type judgement struct {
 	verdict string
 }
 
+// itemRule is a rule that the items of a phase have.
+type itemRule struct {
+	phase graph.PhaseID
+	text  string
+}
+
 func newCoverage(g *graph.Graph) *coverage {
 	return &coverage{visited: make([]bool, len(g.Phases)), skipped: make([]bool, len(g.Phases)),
-		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}, verdicts: map[judgement]bool{}}
+		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}, verdicts: map[judgement]bool{},
+		items: make([]bool, len(g.Phases)), again: map[itemRule]bool{}, spent: map[itemRule]bool{}}
 }
 
 // Called is what a run did in the pipelines that its own one calls, each as a run of its own, by pipeline. It serves
@@ -70,6 +80,7 @@ func (c *coverage) add(g *graph.Graph, events []runner.Event, values []valueItem
 		e := &events[i]
 		id, ok := g.Lookup(e.Phase)
 		if !ok {
+			c.item(g, e)
 			continue
 		}
 		at := &ends[id]
@@ -106,6 +117,22 @@ func (c *coverage) add(g *graph.Graph, events []runner.Event, values []valueItem
 	}
 	for id := range ends {
 		c.settle(g, graph.PhaseID(id), &ends[id], -1)
+	}
+}
+
+// item takes an event of an item.
+func (c *coverage) item(g *graph.Graph, e *runner.Event) {
+	of, ok := isItem(g, e.Phase)
+	if !ok {
+		return
+	}
+	switch e.Kind {
+	case runner.PhaseStarted:
+		c.items[of.ID] = true
+	case runner.RouteTaken:
+		c.again[itemRule{of.ID, e.Rule}] = true
+	case runner.RouteSpent:
+		c.spent[itemRule{of.ID, e.Rule}] = true
 	}
 }
 

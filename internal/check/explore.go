@@ -127,7 +127,7 @@ func (x *explorer) run(s script) error {
 		key := visitKey{c.ID.Phase, c.ID.Visit}
 		given, ok := visits[key]
 		if !ok {
-			list := x.space.options[c.ID.Phase]
+			list := x.space.of(g, c.ID.Phase)
 			given = list[choose(g.Phases[c.ID.Phase].Name, len(list), func(n int) string { return list[n].name })].given
 			visits[key] = given
 		}
@@ -210,6 +210,13 @@ func (x *explorer) ways() {
 		add(ph.Span, func(c *coverage) bool { return c.visited[i] }, "phase %s", ph.Name)
 		if ph.When != nil {
 			add(ph.When.Span(), func(c *coverage) bool { return c.skipped[i] }, "phase %s, skipped", ph.Name)
+		}
+		if ph.Each != nil {
+			add(ph.Span, func(c *coverage) bool { return c.items[i] }, "an item of %s", ph.Name)
+			for _, r := range ph.Each.Rules {
+				add(r.Span, func(c *coverage) bool { return c.again[itemRule{i, r.Text}] }, "rule %q of an item of %s, taken", r.Text, ph.Name)
+				add(r.Span, func(c *coverage) bool { return c.spent[itemRule{i, r.Text}] }, "rule %q of an item of %s, used up", r.Text, ph.Name)
+			}
 		}
 		for _, r := range x.g.RulesOf(ph.ID) {
 			passed := func(c *coverage) bool { return c.passed[r.ID] }

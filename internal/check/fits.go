@@ -25,7 +25,7 @@ const (
 )
 
 func kindOf(ph *graph.Phase) entryKind {
-	switch ph.Kind {
+	switch ph.Work() {
 	case graph.AgentWork:
 		return agentEntry
 	case graph.Ask:
@@ -157,6 +157,9 @@ func (p *preparing) label(label schema.Text) {
 		return
 	}
 	var known []string
+	if of, ok := isItem(p.g, from); ok && len(of.Each.Rules) > 0 {
+		known = append(known, from+" -> "+from)
+	}
 	for i := range p.g.Rules {
 		if l := p.g.Label(graph.RuleID(i)); strings.HasPrefix(l, from+" ->") && !slices.Contains(known, l) {
 			known = append(known, l)

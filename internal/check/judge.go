@@ -165,7 +165,10 @@ func times(n int) string {
 }
 
 func (r *Result) phase(name string) runner.PhaseView {
-	id, _ := r.Case.Graph.Lookup(name)
+	id, ok := r.Run.State.Graph(r.Case.Graph).Lookup(name)
+	if !ok { // an item that no list had
+		return runner.PhaseView{Status: runner.NotRun}
+	}
 	return r.Run.State.Phase(id)
 }
 
@@ -292,7 +295,8 @@ func routed(rest []runner.Event, phase string) bool {
 }
 
 func (r *Result) ruleless(phase string) string {
-	if id, ok := r.Case.Graph.Lookup(phase); ok && r.Case.Graph.Phases[id].Count == 0 {
+	g := r.Run.State.Graph(r.Case.Graph)
+	if id, ok := g.Lookup(phase); ok && g.Phases[id].Count == 0 {
 		return "it has no rules"
 	}
 	return "none of its rules took it"

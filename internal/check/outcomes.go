@@ -37,6 +37,7 @@ type reading struct {
 	path    string        // below the field
 	numbers []int
 	texts   []string
+	list    bool // a phase is repeated over it
 }
 
 // space is all that an exploration chooses from: the first option of each list is the usual one.
@@ -61,6 +62,20 @@ func newSpace(g *graph.Graph) *space {
 	}
 	s.settings = settings(g, reads)
 	return s
+}
+
+// of are the outcomes of a phase, which may be one that only a run has: an item ends as its phase says, what it calls
+// as anything of its kind.
+func (s *space) of(g *graph.Graph, p graph.PhaseID) []option {
+	if int(p) < len(s.options) && g.Phases[p].Item == nil {
+		return s.options[p]
+	}
+	if of := g.Phases[p].Owner; g.Phases[p].Item != nil && int(of) < len(s.options) {
+		return s.options[of]
+	}
+	values := s.values
+	defer func() { s.values = values }()
+	return s.phaseOptions(g, &g.Phases[p], readings(g))
 }
 
 // readings are what the conditions of a pipeline read.
@@ -88,12 +103,23 @@ func readings(g *graph.Graph) []reading {
 	add(g.Accept, -1, -1)
 	for i := range g.Phases {
 		ph := &g.Phases[i]
-		add(ph.When, ph.Owner, ph.ID)
+		scope := g.Scope(ph.ID)
+		add(ph.When, scope, ph.ID)
 		for _, gate := range ph.Gates {
-			add(gate.Cond, ph.Owner, ph.ID)
+			add(gate.Cond, scope, ph.ID)
 		}
 		for _, rule := range g.RulesOf(ph.ID) {
-			add(rule.When, ph.Owner, ph.ID)
+			add(rule.When, scope, ph.ID)
+		}
+		if ph.Each != nil {
+			from := len(out)
+			add(ph.Each.In, scope, ph.ID)
+			for j := range out[from:] {
+				out[from+j].list = true
+			}
+			for j := range ph.Each.Rules {
+				add(ph.Each.Rules[j].When, scope, ph.ID)
+			}
 		}
 		if ph.Call != nil {
 			add(ph.Call.Accept, ph.ID, -1)
@@ -122,7 +148,7 @@ func constants(text string) (numbers []int, texts []string) {
 
 func (s *space) phaseOptions(g *graph.Graph, ph *graph.Phase, reads []reading) []option {
 	reads = slices.DeleteFunc(slices.Clone(reads), func(r reading) bool { return r.phase != ph.ID })
-	switch ph.Kind {
+	switch ph.Work() {
 	case graph.AgentWork:
 		timed := slices.ContainsFunc(g.RulesOf(ph.ID), func(r graph.Rule) bool { return r.Trigger == dsl.Timeout })
 		return s.agentOptions(ph, reads, timed)
@@ -138,6 +164,11 @@ func (s *space) phaseOptions(g *graph.Graph, ph *graph.Phase, reads []reading) [
 func (s *space) agentOptions(ph *graph.Phase, reads []reading, timed bool) []option {
 	gates := gatesOf(ph, "pass")
 	usual := usualReport(ph.Envelope)
+	for _, r := range reads {
+		if r.list && r.field == "envelope" {
+			put(usual, r.path, twoEntries(ph.Envelope, r.path))
+		}
+	}
 	as := func(name string, change func(envelope.Object)) option {
 		report := copied(usual)
 		change(report)
@@ -177,12 +208,33 @@ func (s *space) agentOptions(ph *graph.Phase, reads []reading, timed bool) []opt
 				out = append(out, option{"changed: [" + text + "]", given})
 			}
 		case "envelope":
+			if r.list && !tried[r.path] {
+				out = append(out, as(r.path+": []", func(o envelope.Object) { put(o, r.path, []any{}) }))
+				tried[r.path] = true
+				continue
+			}
 			for _, v := range s.fieldValues(ph, r, tried) {
 				out = append(out, as(r.path+": "+dsl.Text(v), func(o envelope.Object) { put(o, r.path, v) }))
 			}
 		}
 	}
 	return capped(out)
+}
+
+// twoEntries is a list with two entries, of which the second needs the first.
+func twoEntries(k *envelope.Kind, path string) []any {
+	f, ok := fieldAt(k.Fields, path)
+	if !ok || f.Of != envelope.Nested {
+		return []any{"one", "two"}
+	}
+	one, two := required(f.Fields), required(f.Fields)
+	one["id"], two["id"] = "one", "two"
+	for _, field := range f.Fields {
+		if field.Name == "needs" {
+			two["needs"] = []any{"one"}
+		}
+	}
+	return []any{one, two}
 }
 
 // gatesOf lets all gates of a phase end in one way.
@@ -324,6 +376,9 @@ func codeOptions(ph *graph.Phase, reads []reading) []option {
 				exits = append(exits, n, n+1)
 			}
 		case "output":
+			if r.list {
+				texts = append([]string{"one\ntwo"}, texts...)
+			}
 			texts = append(texts, r.texts...)
 		case "outputs":
 			outputs = append(outputs, outputValues(ph, r)...)

@@ -62,7 +62,7 @@ func (sim *simulation) feed(e runner.Event) error {
 	if err != nil {
 		return err
 	}
-	sim.s = next
+	sim.s, sim.g = next, next.Graph(sim.g)
 	for _, c := range cmds {
 		if c.ID.Kind != runner.Record {
 			sim.open = append(sim.open, c)

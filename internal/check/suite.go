@@ -185,15 +185,10 @@ func (p *preparing) params() {
 	}
 }
 
-// phase looks a phase up; one of an each is known not to be there yet.
+// phase looks a phase up; an item, which no graph has yet, is one like the others.
 func (p *preparing) phase(name schema.Text) (*graph.Phase, bool) {
-	id, ok := p.g.Lookup(name.Value)
-	if ok {
-		return &p.g.Phases[id], true
-	}
-	if strings.Contains(name.Value, "[") {
-		p.list.Report(diag.NotBuilt, name.Span(), "%q is an item of an each, which is not built yet", name.Value).Hintf("remove it")
-		return nil, false
+	if ph, ok := p.g.Expect(name.Value); ok {
+		return ph, true
 	}
 	var known []string
 	for i := range p.g.Phases {
@@ -215,9 +210,17 @@ func (p *preparing) given() {
 			p.list.Report(diag.WrongType, of.Name.Span(), "phase %q does nothing, so nothing can be given for it", ph.Name).Hintf("remove it")
 			continue
 		}
-		if ph.Call != nil {
+		if ph.Call != nil || ph.Each != nil && ph.Each.Call != nil {
+			first := ""
+			if ph.Each == nil && ph.Call.Last > ph.ID {
+				first = p.g.Phases[ph.ID+1].Name
+			} else if of, ok := isItem(p.g, ph.Name); ok {
+				first = ph.Name + "/" + of.Each.Callee.Phases[0].Name
+			} else if ph.Each != nil {
+				first = ph.Name + "/" + ph.Each.Callee.Phases[0].Name
+			}
 			d := p.list.Report(diag.WrongType, of.Name.Span(), "phase %q is a call, and ends as its own phases let it", ph.Name)
-			d.Hintf("give something for those: %s", p.g.Phases[ph.ID+1].Name)
+			d.Hintf("give something for those: %s", first)
 			continue
 		}
 		p.c.entered[ph.Name] = of.Name.Span()

@@ -162,7 +162,7 @@ func TestMistakesOfNamesAndEntries(t *testing.T) {
 		{"an unknown param", "pipeline: p, request: r, params: {area: a, deap: true}, expect: {exit: 0}", `deap unknown-param: pipeline "p" has no param "deap"`},
 		{"a param of another type", "pipeline: p, request: r, params: {area: a, deep: 1}, expect: {exit: 0}", `1 wrong-type: the value of param "deep" is of another type`},
 		{"a phase", "pipeline: p, given: {biuld: []}, " + whole, `biuld unknown-phase: pipeline "p" has no phase "biuld"`},
-		{"an item", "pipeline: p, given: {\"build[log]\": []}, " + whole, `"build[log]" not-built: "build[log]" is an item of an each, which is not built yet`},
+		{"an item of nothing", "pipeline: p, given: {\"build[log]\": []}, " + whole, `"build[log]" unknown-phase: pipeline "p" has no phase "build[log]"`},
 		{"an exit of an agent", "pipeline: p, given: {build: [{exit: 0}]}, " + whole, `exit wrong-type: "exit" does not belong to this entry, which is one of phase "build"`},
 		{"a reply of a command", "pipeline: p, given: {suite: [{reply: x}]}, " + whole, `reply wrong-type: "reply" does not belong to this entry, which is one of phase "suite"`},
 		{"a reply of a person", "pipeline: p, given: {ship: [{reply: x}]}, " + whole, `reply wrong-type: "reply" does not belong to this entry, which is one of phase "ship"`},

@@ -55,6 +55,7 @@ type World struct {
 
 	serve  func(g *graph.Graph, c runner.Command) Given // instead of the lists; for exploration
 	served map[used]int
+	shared map[string]int // entries of a list that serves all items, by its name: how many the one took that took the most
 	tree   tree
 	trees  int // made so far, so that each new one is like no other
 	visits map[visitKey]*visit
@@ -98,7 +99,7 @@ func (e *NotGivenError) Error() string {
 }
 
 func (w *World) reset() {
-	w.served, w.visits, w.tree, w.trees = map[used]int{}, map[visitKey]*visit{}, tree{}, 0
+	w.served, w.shared, w.visits, w.tree, w.trees = map[used]int{}, map[string]int{}, map[visitKey]*visit{}, tree{}, 0
 }
 
 // answer makes the facts that a command asks for.
@@ -235,7 +236,14 @@ func (w *World) next(g *graph.Graph, c runner.Command, lists map[string][]Given,
 		return w.serve(g, c), nil
 	}
 	key := used{name, c.ID.Kind == runner.CheckCriterion}
-	list, n := lists[name], w.served[key]
+	from := name
+	if _, own := lists[name]; !own && !key.criterion && c.ID.Phase >= 0 {
+		from = sharedName(g, c.ID.Phase)
+	}
+	list, n := lists[from], w.served[key]
+	if from != name {
+		w.shared[from] = max(w.shared[from], min(n+1, len(list)))
+	}
 	if n > 0 && n <= len(list) && list[n-1].Repeat {
 		return list[n-1], nil
 	}
@@ -276,6 +284,9 @@ func (w *World) Left() []Leftover {
 		}
 		for _, name := range slices.Sorted(maps.Keys(lists)) {
 			list, n := lists[name], w.served[used{name, criterion}]
+			if !criterion {
+				n = max(n, w.shared[name])
+			}
 			if n < len(list) && !list[n].Repeat {
 				out = append(out, Leftover{Name: name, Criterion: criterion, Used: n, Of: len(list), At: list[n].At})
 			}

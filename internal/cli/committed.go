@@ -44,6 +44,7 @@ func (u uncommitted) hopeless(g *graph.Graph) bool {
 // like, and not looked at. dirty is asked for what is not committed when there is reason to.
 func (s *session) uncommittedPrograms(repo *workspace.Repo, g *graph.Graph, commit string, dirty func() ([]string, error)) []uncommitted {
 	var out []uncommitted
+	g = g.Sampled()
 	for i := range g.Agents {
 		a := &g.Agents[i]
 		for n, word := range a.Argv {

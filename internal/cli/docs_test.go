@@ -13,7 +13,7 @@ import (
 
 // notTriggered are the rules whose bad example is prose, or uses what is not built yet.
 var notTriggered = map[diag.Rule]bool{
-	diag.TooLarge: true, diag.Encoding: true, diag.EachLimit: true, diag.FanOutCost: true, diag.Deprecated: true,
+	diag.TooLarge: true, diag.Encoding: true, diag.Deprecated: true,
 }
 
 var shownExample = regexp.MustCompile("(?s)(Bad|Good):\n```yaml\n(.*?)```")

@@ -69,13 +69,9 @@ func (s *session) edited(d *driving, resumed *runner.Event, force bool) error {
 		return refuse(err)
 	}
 	if again := runner.Redone(d.graph, now, d.state); len(again) > 0 && !force {
-		var names []string
-		for _, id := range again {
-			names = append(names, now.Phases[id].Name)
-		}
-		slices.Sort(names)
-		return refuse(badUsage("%s ended already and would have to run again, since the pipeline was edited", few(names)).
-			hintf("--force runs %s again", pronoun(len(names))))
+		slices.Sort(again)
+		return refuse(badUsage("%s ended already and would have to run again, since the pipeline was edited", few(again)).
+			hintf("--force runs %s again", pronoun(len(again))))
 	}
 	resumed.Edited, d.edited, d.project = lines, now, p
 	return nil

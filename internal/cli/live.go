@@ -129,12 +129,11 @@ func (x *screen) tail(ctx context.Context) {
 // readable says whether the log of a phase is for people: that of an agent that is any program is, those of the others
 // are the messages of their protocols.
 func (x *screen) readable(name string) bool {
-	id, ok := x.g.Lookup(name)
+	ph, ok := x.g.Expect(name)
 	if !ok {
 		return true
 	}
-	ph := &x.g.Phases[id]
-	return ph.Kind != graph.AgentWork || x.g.Agents[ph.Agent].Harness == "command"
+	return ph.Kind != graph.AgentWork || ph.Agent >= 0 && x.g.Agents[ph.Agent].Harness == "command"
 }
 
 // lastBytes reads the end of a file whose size is not the one known, and its size. A line that was cut is left out.

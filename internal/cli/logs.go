@@ -148,10 +148,9 @@ func (s *session) printLogs(dir string, dirs []string, phase string, visit int, 
 	return nil
 }
 
-// logNames are the files of a phase. A phase of a call has a dot in the names of its files where its own has a slash;
-// those of a call are those of all its phases.
+// logNames are the files of a phase. Those of a call are those of all its phases, those of an each those of all its items.
 func logNames(dir string, dirs []string, phase string, visit int) []string {
-	file := strings.ReplaceAll(phase, "/", ".")
+	file := runner.FileName(phase)
 	type found struct {
 		rel string
 		at  time.Time
@@ -165,7 +164,7 @@ func logNames(dir string, dirs []string, phase string, visit int) []string {
 		for _, e := range entries {
 			owner, rest, _ := strings.Cut(e.Name(), "@")
 			n, _, _ := strings.Cut(rest, ".")
-			if phase != "" && (owner != file && !(visit == 0 && strings.HasPrefix(owner, file+".")) || visit > 0 && n != fmt.Sprint(visit)) {
+			if phase != "" && (owner != file && !(visit == 0 && (strings.HasPrefix(owner, file+".") || strings.HasPrefix(owner, file+"["))) || visit > 0 && n != fmt.Sprint(visit)) {
 				continue
 			}
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
@@ -327,7 +326,7 @@ func (s *session) hidden(pl *place, id string, events []runner.Event, text strin
 // phaseTrees are the snapshots before and after a visit; visit 0 is the newest. Those of a call are the first and the
 // last that its phases had.
 func phaseTrees(events []runner.Event, name string, visit int) (from, to string) {
-	if slices.ContainsFunc(events, func(e runner.Event) bool { return e.Phase == name && e.Calls != "" }) {
+	if slices.ContainsFunc(events, func(e runner.Event) bool { return e.Phase == name && (e.Calls != "" || e.Each != "") }) {
 		return callTrees(events, name, visit)
 	}
 	if visit == 0 {
@@ -358,7 +357,7 @@ func callTrees(events []runner.Event, name string, visit int) (from, to string) 
 			inside, from, to = true, "", ""
 		case e.Phase == name && (e.Kind == runner.PhaseEnded || e.Kind == runner.PhaseStopped || e.Kind == runner.PhaseQueued):
 			inside = false
-		case !inside || !strings.HasPrefix(e.Phase, name+"/") || e.Tree == "" || e.Tree == runner.UnknownTree:
+		case !inside || !runner.Within(name, e.Phase) || e.Tree == "" || e.Tree == runner.UnknownTree:
 		case e.Kind == runner.SnapshotTaken && from == "":
 			from = e.Tree
 		case e.Kind == runner.SnapshotTaken, e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone:

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"foundry/internal/harness"
 	"foundry/internal/process"
@@ -65,7 +64,7 @@ func (a *acts) look() error {
 
 // turnLog is the name of the log of a turn.
 func turnLog(e *runner.Event) string {
-	return filepath.Join("logs", fmt.Sprintf("%s@%d.%d.log", strings.ReplaceAll(e.Phase, "/", "."), e.Visit, e.Turn))
+	return filepath.Join("logs", fmt.Sprintf("%s@%d.%d.log", runner.FileName(e.Phase), e.Visit, e.Turn))
 }
 
 // of is what is to be printed in place of a log.

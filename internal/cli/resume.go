@@ -131,24 +131,35 @@ func (s *session) resume(c *cli.Context) error {
 	return s.drive(*again)
 }
 
+// grown is the pipeline of the run with the items of the lists that it has read.
+func (d *driving) grown() *graph.Graph { return d.state.Graph(d.graph) }
+
 // from checks the phase at which a run is to go on.
 func (d *driving) from(name string) (string, error) {
 	g := d.graph
 	if d.edited != nil {
 		g = d.edited
 	}
-	id, ok := g.Lookup(name)
+	now := d.grown()
+	id, ok := now.Lookup(name)
+	if d.edited != nil {
+		now = graph.Regrow(now, d.edited)
+		id, ok = now.Lookup(name)
+	}
 	switch {
 	case name == "":
 		return "", nil
 	case !ok:
 		return "", badUsage("--from %s: pipeline %s has no such phase", name, g.Pipeline).hintf("`foundry graph %s` lists them", g.Pipeline)
 	}
-	if owner := g.Phases[id].Owner; owner >= 0 {
-		call, known := d.graph.Lookup(g.Phases[owner].Name)
+	if owner := now.Phases[id].Owner; owner >= 0 {
+		call, known := d.grown().Lookup(now.Phases[owner].Name)
 		if !known || d.state.Phase(call).Visits == 0 {
-			return "", badUsage("--from %s: %s has not begun", name, g.Phases[owner].Name).hintf("--from %s begins it", g.Phases[owner].Name)
+			return "", badUsage("--from %s: %s has not begun", name, now.Phases[owner].Name).hintf("--from %s begins it", now.Phases[owner].Name)
 		}
+	}
+	if now.Phases[id].Gone {
+		return "", badUsage("--from %s: it is no longer in the list", name).hintf("`foundry show %s` shows what is", d.rec.ID())
 	}
 	return name, nil
 }
@@ -182,7 +193,7 @@ func (s *session) settleLate(d driving, v runner.View) error {
 func overdue(d *driving, now time.Time) []runner.Event {
 	var out []runner.Event
 	for _, p := range d.state.Open() {
-		ph, visit := &d.graph.Phases[p], d.state.Phase(p).Visits
+		ph, visit := &d.grown().Phases[p], d.state.Phase(p).Visits
 		for _, e := range d.rec.Events() {
 			if e.Kind == runner.AskRaised && e.Tool == nil && e.Phase == ph.Name && e.Visit == visit && ph.Timeout > 0 && now.Sub(e.At) > ph.Timeout {
 				out = append(out, runner.Event{Kind: runner.AskAnswered, Phase: ph.Name, Visit: visit})
@@ -375,11 +386,11 @@ func (s *session) answer(c *cli.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(overdue(d, time.Now()), func(e runner.Event) bool { return e.Phase == d.graph.Phases[p].Name }) {
-		return badUsage("the time for an answer to %s is over", d.graph.Phases[p].Name).hintf("`foundry resume %s` goes on as its routes say", d.rec.ID())
+	if slices.ContainsFunc(overdue(d, time.Now()), func(e runner.Event) bool { return e.Phase == d.grown().Phases[p].Name }) {
+		return badUsage("the time for an answer to %s is over", d.grown().Phases[p].Name).hintf("`foundry resume %s` goes on as its routes say", d.rec.ID())
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who()}
-	answered := runner.Event{Kind: runner.AskAnswered, Phase: d.graph.Phases[p].Name, Visit: d.state.Phase(p).Visits, Answer: word, Text: c.String("message"), Who: who()}
+	answered := runner.Event{Kind: runner.AskAnswered, Phase: d.grown().Phases[p].Name, Visit: d.state.Phase(p).Visits, Answer: word, Text: c.String("message"), Who: who()}
 	if asked, ok := d.state.Asked(p); ok {
 		answered.Kind, answered.Turn, answered.Agent = runner.PermissionAnswered, asked.Turn, asked.Agent
 	}
@@ -396,7 +407,7 @@ func openAsk(d *driving, name string) (graph.PhaseID, error) {
 	open := d.state.Open()
 	var names []string
 	for _, p := range open {
-		phase := d.graph.Phases[p].Name
+		phase := d.grown().Phases[p].Name
 		visit := fmt.Sprintf("%s@%d", phase, d.state.Phase(p).Visits)
 		if name == phase || name == visit {
 			return p, nil

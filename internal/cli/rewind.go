@@ -101,13 +101,13 @@ func (s *session) rewind(c *cli.Context) error {
 func (d *driving) beginning(phase string, visit int) (runner.Event, runner.State, error) {
 	var none runner.State
 	e := runner.Event{Kind: runner.RunRewound, Phase: phase, Who: who()}
-	id, ok := d.graph.Lookup(phase)
+	id, ok := d.grown().Lookup(phase)
 	switch {
 	case !ok:
 		return e, none, badUsage("--to %s: pipeline %s has no such phase", phase, d.graph.Pipeline).hintf("`foundry show %s` lists them", d.rec.ID())
-	case d.graph.Phases[id].Owner >= 0:
-		return e, none, badUsage("--to %s: it belongs to a call, which is taken back as a whole", phase).
-			hintf("--to %s", d.graph.Phases[d.graph.Phases[id].Owner].Name)
+	case d.grown().Phases[id].Owner >= 0:
+		owner := &d.grown().Phases[d.grown().Phases[id].Owner]
+		return e, none, badUsage("--to %s: it belongs to %s, which is taken back as a whole", phase, owner.Name).hintf("--to %s", owner.Name)
 	}
 	events := d.rec.Events()
 	fact, start, ok := runner.Beginning(events, phase, visit)

@@ -73,6 +73,7 @@ func (s *session) writtenSecrets(p *project, g *graph.Graph) drive.Problems {
 
 // setSecrets are the secrets that an env of the pipeline sets.
 func setSecrets(g *graph.Graph) []string {
+	g = g.Sampled()
 	layers := [][]graph.EnvVar{g.Project.Env}
 	for i := range g.Phases {
 		layers = append(layers, g.Phases[i].Env)

@@ -50,7 +50,7 @@ func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snaps
 	if ok {
 		return s, nil
 	}
-	name := d.Graph.Phases[c.ID.Phase].Name
+	name := d.g().Phases[c.ID.Phase].Name
 	ref := ""
 	for _, e := range d.Record.Events() {
 		if e.Kind == runner.SnapshotTaken && e.Phase == name && e.Visit == c.ID.Visit && e.Purpose == runner.ForStart.String() {
@@ -69,7 +69,7 @@ func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snaps
 
 // boundary looks at what the visit changed and undoes what it may not have changed.
 func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	ph := &d.Graph.Phases[c.ID.Phase]
+	ph := &d.g().Phases[c.ID.Phase]
 	start, err := d.startOf(ctx, c)
 	if err != nil {
 		send(failed(c, ph.Name, err))
@@ -77,7 +77,7 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 	}
 	start.For = c.ID.String()
 	commits := ph.Commits || ph.Kind == graph.Commit
-	got, err := d.Tree.Enforce(ctx, start, runner.Boundary(d.Graph, s, c.ID.Phase), commits)
+	got, err := d.Tree.Enforce(ctx, start, runner.Boundary(d.g(), s, c.ID.Phase), commits)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("checking what %s changed: %w", ph.Name, err)))
 		return
@@ -107,7 +107,7 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 // ownViolations are those that the phase itself speaks of. In the checkout a person may be at work at the same time:
 // what changed there and the agent's report does not name is said, and nobody is blamed for it.
 func (d *driver) ownViolations(s runner.State, c runner.Command, all []workspace.Violation, send func(...runner.Event)) []workspace.Violation {
-	ph := &d.Graph.Phases[c.ID.Phase]
+	ph := &d.g().Phases[c.ID.Phase]
 	claims := ph.Envelope.Claims(runner.Envelope(s, c.ID.Phase))
 	var own []workspace.Violation
 	for i, v := range all {

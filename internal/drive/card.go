@@ -35,11 +35,28 @@ func cardReaders(g *graph.Graph) (phases graph.Set, criteria bool) {
 		if ph.Call != nil {
 			texts = append(texts, criteriaTexts(ph.Call.Criteria)...)
 		}
+		if ph.Each != nil && ph.Each.Callee != nil {
+			if called, criteria := cardReaders(ph.Each.Callee); criteria || !called.Empty() {
+				phases.Add(ph.ID)
+			}
+		}
 		if everywhere || readCard(texts) {
 			phases.Add(ph.ID)
 		}
 	}
 	return phases, criteria || readCard(criteriaTexts(g.Criteria))
+}
+
+// readsCard says whether a text of a phase reads the card. An item, and what it calls, is taken for the phase whose
+// item it is.
+func (d *driver) readsCard(p graph.PhaseID) bool {
+	g, of := d.g(), p
+	for ; p >= 0; p = g.Phases[p].Owner {
+		if g.Phases[p].Item != nil {
+			of = g.Phases[p].Owner
+		}
+	}
+	return d.readers.Has(of)
 }
 
 func criteriaTexts(list []graph.Criterion) []*dsl.Template {
@@ -77,8 +94,8 @@ func readCard(texts []*dsl.Template) bool {
 // languages and the commands. What cannot be found out is left out.
 func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
 	var b strings.Builder
-	if d.Graph.Project.Name != "" {
-		fmt.Fprintf(&b, "project: %s\n", d.Graph.Project.Name)
+	if d.g().Project.Name != "" {
+		fmt.Fprintf(&b, "project: %s\n", d.g().Project.Name)
 	}
 	if info.Branch != "" {
 		fmt.Fprintf(&b, "branch: %s\n", info.Branch)
@@ -92,7 +109,7 @@ func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
 		}
 	}
 	var names []string
-	for _, ph := range d.Graph.Phases {
+	for _, ph := range d.g().Phases {
 		if ph.Command != "" {
 			names = append(names, ph.Command+" ("+ph.Script.Label+")")
 		}

@@ -60,24 +60,24 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 	case runner.SendTurn:
 		e := d.named(c, runner.TurnEnded)
 		e.Turn, e.Reply = c.ID.Turn, &runner.Reply{Stop: runner.StopCancelled, Error: gone}
-		e.Agent, e.Harness, e.Model = d.Graph.Agents[c.Agent].Name, d.Graph.Agents[c.Agent].Harness, d.Graph.Model(c.ID.Phase, c.Agent)
+		e.Agent, e.Harness, e.Model = d.g().Agents[c.Agent].Name, d.g().Agents[c.Agent].Harness, d.g().Model(c.ID.Phase, c.Agent)
 		if c.Purpose.Reviews() {
 			e.Purpose = c.Purpose.String()
 		}
 		d.take(work, e)
 	case runner.StartCommand:
 		e := d.named(c, runner.CommandEnded)
-		e.Result = &runner.CommandResult{Command: d.Graph.Phases[c.ID.Phase].Script.Label, Exit: -1, Notes: []string{gone}}
+		e.Result = &runner.CommandResult{Command: d.g().Phases[c.ID.Phase].Script.Label, Exit: -1, Notes: []string{gone}}
 		d.take(work, e)
 	case runner.CheckCriterion:
-		list := d.Graph.BodyOf(c.ID.Phase).Criteria
+		list := d.g().BodyOf(c.ID.Phase).Criteria
 		e := d.named(c, runner.CriterionDone)
 		cr := &list[c.ID.N%len(list)]
 		e.Criterion, e.Outcome, e.Optional = cr.Name, "unverified", !cr.Required
 		e.Result = &runner.CommandResult{Exit: -1, Notes: []string{gone}, Before: c.Before}
 		d.take(work, e)
 	case runner.JudgeGates:
-		ph, judged := &d.Graph.Phases[c.ID.Phase], 0
+		ph, judged := &d.g().Phases[c.ID.Phase], 0
 		for _, e := range d.Record.Events() {
 			if e.Kind == runner.GateChecked && e.Phase == ph.Name && e.Visit == c.ID.Visit && e.Attempt == c.ID.Attempt {
 				judged++
@@ -94,4 +94,4 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 }
 
 // isolated says whether the run works in a worktree of its own, where things can be put back.
-func (d *driver) isolated() bool { return d.Graph.Isolation != graph.Checkout }
+func (d *driver) isolated() bool { return d.g().Isolation != graph.Checkout }

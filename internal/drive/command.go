@@ -20,7 +20,7 @@ import (
 func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	e := d.named(c, runner.AskAnswered)
 	about := "foundry diff " + d.Record.ID()
-	text, err := runner.Question(d.Graph, s, c.ID.Phase)
+	text, err := runner.Question(d.g(), s, c.ID.Phase)
 	if asked, ok := s.Asked(c.ID.Phase); ok {
 		e.Kind, e.Turn, e.Agent = runner.PermissionAnswered, asked.Turn, asked.Agent
 		about, text = "foundry logs "+d.Record.ID()+" "+e.Phase, asked.Text
@@ -42,8 +42,8 @@ func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send
 
 // command runs a code phase.
 func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	ph := &d.Graph.Phases[c.ID.Phase]
-	start, err := runner.Resolve(d.Graph, s, c.ID.Phase, d.world(ctx, s, c.ID.Phase))
+	ph := &d.g().Phases[c.ID.Phase]
+	start, err := runner.Resolve(d.g(), s, c.ID.Phase, d.world(ctx, s, c.ID.Phase))
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the command of %s: %w", ph.Name, err)))
 		return
@@ -64,7 +64,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 			}
 		}
 		var ends func()
-		if ends, err = d.begins(ctx, ph.Name, ph.Name, runner.Boundary(d.Graph, s, c.ID.Phase).Protect); err != nil {
+		if ends, err = d.begins(ctx, ph.Name, ph.Name, runner.Boundary(d.g(), s, c.ID.Phase).Protect); err != nil {
 			break
 		}
 		var logFile string
@@ -93,7 +93,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 func (d *driver) launch(ctx context.Context, st runner.Start, label, logName string, timeout time.Duration) (*runner.CommandResult, string, error) {
 	log := d.Record.Log("logs/" + logName)
 	r := process.Run(ctx, process.Spec{Argv: st.Argv, Shell: st.Shell, Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(st.Dir)),
-		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.Graph.Project.Keep.LogBytes, Mask: d.Record.Mask(),
+		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.g().Project.Keep.LogBytes, Mask: d.Record.Mask(),
 		Timeout: timeout, Kill: d.Force, Guard: d.Guard})
 	rel, err := log.Close()
 	if r.Reason == process.NotStarted {
@@ -130,7 +130,7 @@ func (d *driver) gitStatus(ctx context.Context) (*runner.CommandResult, error) {
 // gitCommit commits what the run has made; nothing to commit is a success.
 func (d *driver) gitCommit(ctx context.Context, message string) (*runner.CommandResult, string) {
 	from := d.Now()
-	done, err := d.Tree.Commit(ctx, message, d.Graph.Project.Hooks)
+	done, err := d.Tree.Commit(ctx, message, d.g().Project.Hooks)
 	out := &runner.CommandResult{Command: "git commit", Notes: done.Notes, Millis: d.Now().Sub(from).Milliseconds()}
 	switch {
 	case ctx.Err() != nil:
@@ -148,7 +148,7 @@ func (d *driver) gitCommit(ctx context.Context, message string) (*runner.Command
 
 // criterion checks one criterion in the workspace, of the run or of a call.
 func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	list := d.Graph.BodyOf(c.ID.Phase).Criteria
+	list := d.g().BodyOf(c.ID.Phase).Criteria
 	cr := &list[c.ID.N%len(list)]
 	e := d.named(c, runner.CriterionDone)
 	e.Criterion, e.Optional = cr.Name, !cr.Required
@@ -160,10 +160,10 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 	if c.ID.Phase >= 0 {
 		log = fileName(e.Phase, c.ID.Visit, "."+log)
 	}
-	st, err := runner.ResolveCriterion(d.Graph, s, c.ID.Phase, &cr.Command, d.world(ctx, s, c.ID.Phase))
+	st, err := runner.ResolveCriterion(d.g(), s, c.ID.Phase, &cr.Command, d.world(ctx, s, c.ID.Phase))
 	ends := func() {}
 	if err == nil {
-		ends, err = d.begins(ctx, e.Phase, "criterion "+cr.Name, append(slices.Clip(d.Graph.BodyOf(c.ID.Phase).Protect), runner.Protected(runner.LimitsOf(d.Graph, s, c.ID.Phase))...))
+		ends, err = d.begins(ctx, e.Phase, "criterion "+cr.Name, append(slices.Clip(d.g().BodyOf(c.ID.Phase).Protect), runner.Protected(runner.LimitsOf(d.g(), s, c.ID.Phase))...))
 	}
 	if err == nil {
 		defer ends()

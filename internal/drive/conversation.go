@@ -11,8 +11,8 @@ import (
 )
 
 // This file has the conversations with agents: one for each agent in a run, which goes on from turn to turn, from
-// phase to phase, and in another process where the agent can do that, and one for each visit of a phase that wants it
-// so. An agent whose conversation is gone is told everything anew.
+// phase to phase, and in another process where the agent can do that, and one for each item, and for each visit of a phase
+// that wants it so. An agent whose conversation is gone is told everything anew.
 
 // conversation names one.
 type conversation struct {
@@ -23,24 +23,24 @@ type conversation struct {
 
 // conversation is the one that a turn belongs to. A reviewer has the run's in every phase.
 func (d *driver) conversation(c runner.Command) conversation {
-	of := conversation{agent: d.Graph.Agents[c.Agent].Session, phase: -1}
-	if d.Graph.Phases[c.ID.Phase].Fresh && !c.Purpose.Reviews() {
+	of := conversation{agent: d.g().Agents[c.Agent].Session, phase: -1}
+	if d.g().Phases[c.ID.Phase].Fresh && !c.Purpose.Reviews() {
 		of.phase, of.visit = c.ID.Phase, c.ID.Visit
 	}
 	return of
 }
 
 // agent is whom the conversation is with.
-func (d *driver) agent(of conversation) *graph.Agent { return &d.Graph.Agents[of.agent] }
+func (d *driver) agent(of conversation) *graph.Agent { return &d.g().Agents[of.agent] }
 
 // has says whether an event of the log is about a conversation, or about an earlier visit's in its phase.
 func (d *driver) has(of conversation, e *runner.Event) (yes bool) {
-	if e.Agent != d.agent(of).Name {
+	if agent := d.agent(of); e.Agent != agent.Name || e.Item != agent.Lane {
 		return false
 	}
 	phase := graph.PhaseID(-1)
 	reviews := e.Purpose == runner.ForReview.String() || e.Purpose == runner.ForReviewAgain.String()
-	if id, ok := d.Graph.Lookup(e.Phase); ok && d.Graph.Phases[id].Fresh && !reviews {
+	if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].Fresh && !reviews {
 		phase = id
 	}
 	return phase == of.phase
@@ -116,10 +116,14 @@ func (d *driver) hears(of conversation, r harness.Reply) {
 
 // sessionName is the directory of a conversation's own files.
 func (d *driver) sessionName(of conversation) string {
-	if of.phase < 0 {
-		return d.agent(of).Name
+	agent := d.agent(of)
+	switch {
+	case of.phase < 0 && agent.Lane != "":
+		return agent.Name + "@" + runner.FileName(agent.Lane)
+	case of.phase < 0:
+		return agent.Name
 	}
-	return d.agent(of).Name + "." + fileName(d.Graph.Phases[of.phase].Name, of.visit, "")
+	return agent.Name + "." + fileName(d.g().Phases[of.phase].Name, of.visit, "")
 }
 
 // leave ends the conversations that a visit had to itself, when it is over: each may be a program at work. What they
@@ -130,8 +134,8 @@ func (d *driver) leave(e runner.Event) {
 	default:
 		return
 	}
-	id, ok := d.Graph.Lookup(e.Phase)
-	if !ok || !d.Graph.Phases[id].Fresh {
+	id, ok := d.g().Lookup(e.Phase)
+	if !ok || !d.g().Phases[id].Fresh {
 		return
 	}
 	d.sessionMu.Lock()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
@@ -70,6 +71,7 @@ type Ending struct {
 type driver struct {
 	Config
 	state     runner.State
+	grown     atomic.Pointer[graph.Graph] // what the run goes by: Graph with the items of the lists that were read; workers read it
 	facts     chan report
 	working   map[runner.ID]context.CancelFunc
 	workers   sync.WaitGroup
@@ -176,6 +178,7 @@ func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 		d.Digests = &Digests{}
 	}
 	d.busy, d.granted = spent(c.Record.Events())
+	d.grown.Store(s.Graph(c.Graph))
 	d.readers, d.reading = cardReaders(c.Graph)
 	for _, e := range append(c.Record.Events(), first...) {
 		if e.Run != nil {
@@ -184,6 +187,9 @@ func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	}
 	return d
 }
+
+// g is the graph that the run goes by now.
+func (d *driver) g() *graph.Graph { return d.grown.Load() }
 
 // stoppedBy says what took a run's context away: os/signal calls it "interrupt signal received".
 func stoppedBy(cause error) string {
@@ -274,7 +280,7 @@ func (d *driver) spending(work context.Context, id runner.ID, u harness.Usage) {
 			cost += *u.Cost
 		}
 	}
-	limit, text := d.state.Exhausted(d.Graph, tokens, cost)
+	limit, text := d.state.Exhausted(d.g(), tokens, cost)
 	if limit == "" {
 		return
 	}
@@ -320,6 +326,7 @@ func (d *driver) take(work context.Context, e runner.Event) {
 		return
 	}
 	d.state = next
+	d.grown.Store(next.Graph(d.Graph))
 	var decisions []runner.Event
 	i := 0
 	for ; i < len(commands) && commands[i].ID.Kind == runner.Record; i++ {
@@ -427,7 +434,7 @@ func (d *driver) withdraw() {
 		if id.Kind != runner.PutAsk {
 			continue
 		}
-		wanted := runner.Outstanding(d.Graph, d.state)
+		wanted := runner.Outstanding(d.g(), d.state)
 		if !slices.ContainsFunc(wanted, func(c runner.Command) bool { return c.ID == id }) {
 			cancel()
 		}
@@ -470,7 +477,7 @@ func (d *driver) close(err error) error {
 			}
 		}
 		if err != nil {
-			all = multierror.Append(all, fmt.Errorf("closing the session of agent %s: %w", d.Graph.Agents[of.agent].Name, err))
+			all = multierror.Append(all, fmt.Errorf("closing the session of agent %s: %w", d.g().Agents[of.agent].Name, err))
 		}
 	}
 	clear(d.sessions)
@@ -512,10 +519,10 @@ func (d *driver) atWork() time.Duration {
 
 // budgetTimer fires when the time budget is used up; nil when there is none, or nothing runs.
 func (d *driver) budgetTimer() <-chan time.Time {
-	if d.Graph.Limits.Time == 0 || d.busyFrom.IsZero() || d.timeUp {
+	if d.g().Limits.Time == 0 || d.busyFrom.IsZero() || d.timeUp {
 		return nil
 	}
-	return time.After(d.Graph.Limits.Time + d.granted - d.atWork())
+	return time.After(d.g().Limits.Time + d.granted - d.atWork())
 }
 
 // spent is how long a run was at work in earlier processes, as its log has it, and how much time was granted on top
@@ -539,12 +546,12 @@ func failed(c runner.Command, phase string, err error) runner.Event {
 func (d *driver) named(c runner.Command, k runner.Kind) runner.Event {
 	e := runner.Event{Kind: k, Visit: c.ID.Visit, Attempt: c.ID.Attempt}
 	if c.ID.Phase >= 0 {
-		e.Phase = d.Graph.Phases[c.ID.Phase].Name
+		e.Phase, e.Item = d.g().Phases[c.ID.Phase].Name, d.g().Lane(c.ID.Phase)
 	}
 	return e
 }
 
-// fileName names a file about a visit. The slash in the name of a called phase becomes a dot, which no name has.
+// fileName names a file about a visit.
 func fileName(phase string, visit int, more string) string {
-	return fmt.Sprintf("%s@%d%s", strings.ReplaceAll(phase, "/", "."), visit, more)
+	return fmt.Sprintf("%s@%d%s", runner.FileName(phase), visit, more)
 }

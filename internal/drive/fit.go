@@ -55,10 +55,15 @@ func agentProblems(g *graph.Graph, root, file string) Problems {
 
 // usedAgents are the agents that work in a phase of the graph or judge it, and those that they fall back on.
 func usedAgents(g *graph.Graph) []int {
-	used := map[int]bool{}
+	used, named := map[int]bool{}, map[string]bool{}
+	use := func(i int) {
+		if name := g.Agents[i].Name; g.Agents[i].Lane == "" || !named[name] { // an item's is like the one it was made of
+			used[i], named[name] = true, true
+		}
+	}
 	for i := range g.Phases {
 		for _, a := range g.WorkersOf(graph.PhaseID(i)) {
-			used[a] = true
+			use(a)
 		}
 	}
 	var out []int

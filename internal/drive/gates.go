@@ -20,7 +20,7 @@ const maxRead = 8 << 20
 
 // gates judges all gates of a phase, in order: all failures go back together.
 func (d *driver) gates(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	ph := &d.Graph.Phases[c.ID.Phase]
+	ph := &d.g().Phases[c.ID.Phase]
 	if p := d.carriedOver(c); p != nil {
 		for _, g := range p.Gates {
 			e := d.named(c, runner.GateChecked)
@@ -95,7 +95,7 @@ func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
 	if c := runner.Ended(l.state, l.command.ID.Phase); probe.Run && gate.Command == nil && c != nil {
 		ev.Run = &gates.Run{Exit: c.Exit, Passed: l.phase.Passes(c.Exit) && c.Signal == "" && !c.Timeout, Output: c.Output, Millis: c.Millis, TimedOut: c.Timeout}
 	}
-	return runner.JudgeGate(l.d.Graph, l.state, l.command.ID.Phase, gate, ev), nil
+	return runner.JudgeGate(l.d.g(), l.state, l.command.ID.Phase, gate, ev), nil
 }
 
 func (l *looker) files(p gates.Probe) map[string]gates.File {
@@ -159,7 +159,7 @@ func (l *looker) between(from, to string) ([]gates.Change, error) {
 // run runs a gate's own command.
 func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	d := l.d
-	st, err := runner.ResolveCommand(d.Graph, l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state, l.command.ID.Phase))
+	st, err := runner.ResolveCommand(d.g(), l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state, l.command.ID.Phase))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (l *looker) tidy(gate graph.Gate, send func(...runner.Event)) (touched []ga
 		return nil, true
 	}
 	d := l.d
-	protected := glob.Boundary{Protect: runner.Boundary(d.Graph, l.state, l.command.ID.Phase).Protect}
+	protected := glob.Boundary{Protect: runner.Boundary(d.g(), l.state, l.command.ID.Phase).Protect}
 	got, err := d.Tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: protected.Protect, Writes: []glob.Layer{{}}}, false)
 	if err != nil {
 		if l.ctx.Err() == nil {
@@ -233,7 +233,7 @@ func (d *driver) endSnapshot(ctx context.Context, c runner.Command) (workspace.S
 	if ok {
 		return end, nil
 	}
-	name, ref := d.Graph.Phases[c.ID.Phase].Name, ""
+	name, ref := d.g().Phases[c.ID.Phase].Name, ""
 	for _, e := range d.Record.Events() {
 		if e.Kind == runner.BoundaryChecked && e.Phase == name && e.Visit == c.ID.Visit {
 			ref = e.Ref

@@ -109,6 +109,7 @@ func spec(g *graph.Graph, info runner.RunInfo) workspace.WorktreeSpec {
 // protectedGlobs are the globs whose ignored files are compared by content too.
 func protectedGlobs(g *graph.Graph) []string {
 	var out []string
+	g = g.Sampled()
 	for i := range g.Phases {
 		for _, r := range g.Phases[i].Boundary.Protect {
 			if !slices.Contains(out, r.Glob) {

@@ -56,7 +56,7 @@ func (d *driver) sayOutside(ctx context.Context, c runner.Command, send func(...
 }
 
 func (d *driver) watchesOutside(c runner.Command) bool {
-	return d.Graph.Isolation != graph.Checkout && d.Graph.Phases[c.ID.Phase].Kind == graph.AgentWork
+	return d.g().Isolation != graph.Checkout && d.g().Phases[c.ID.Phase].Kind == graph.AgentWork
 }
 
 // base is the branch that the run merges into; it moves as people work.

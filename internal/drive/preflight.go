@@ -41,6 +41,7 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 	if first && last && info.From != "" && info.Until != "" && from != until && !g.Phases[until].Before.Has(from) {
 		add("foundry graph "+g.Pipeline, "nothing lies from %s until %s", info.From, info.Until)
 	}
+	g = g.Sampled()
 	out = append(out, agentProblems(g, root, info.File)...)
 	seen := map[string]bool{}
 	for i := range g.Phases {

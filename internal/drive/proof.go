@@ -45,7 +45,7 @@ func (d *driver) proofFile(ph *graph.Phase) string {
 	if d.Proofs == "" || len(ph.Sources) == 0 {
 		return ""
 	}
-	return filepath.Join(d.Proofs, d.Graph.Pipeline, strings.ReplaceAll(ph.Name, "/", ".")+".json")
+	return filepath.Join(d.Proofs, d.g().Pipeline, runner.FileName(ph.Name)+".json")
 }
 
 // proofOf reads what a phase last passed with. A file that cannot be read proves nothing.
@@ -176,7 +176,7 @@ func (d *driver) carriedOver(c runner.Command) *proof {
 
 // prove keeps the proof of a phase that has ended well. One that cannot be kept costs a run later, nothing else.
 func (d *driver) prove(e runner.Event) {
-	id, ok := d.Graph.Lookup(e.Phase)
+	id, ok := d.g().Lookup(e.Phase)
 	if !ok {
 		return
 	}
@@ -195,7 +195,7 @@ func (d *driver) prove(e runner.Event) {
 			p.Gates = append(p.Gates, g)
 		}
 	}
-	file := d.proofFile(&d.Graph.Phases[id])
+	file := d.proofFile(&d.g().Phases[id])
 	text, err := json.Marshal(p)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)

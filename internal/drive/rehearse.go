@@ -43,6 +43,8 @@ func Rehearse(g *graph.Graph, info runner.RunInfo) ([]Rehearsal, error) {
 			r.Env = append(r.Env, v.Name+"="+v.Value.Source())
 		}
 		switch ph.Kind {
+		case graph.FansOut: // what its items are, only a run knows
+			r.Command, r.Prompt = g.What(ph.ID), strings.TrimSpace(source(ph.Prompt))
 		case graph.AgentWork:
 			agent := &g.Agents[ph.Agent]
 			r.Agent, r.Writes = agent.Name+" on "+agent.Harness, writesText(ph)

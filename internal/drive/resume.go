@@ -34,10 +34,10 @@ func (d *driver) putBack(ctx context.Context) error {
 	cut := false
 	var restarts []string // since the pipeline was edited
 	if d.Edited != nil {
-		restarts = runner.Restarts(d.Graph, d.Edited, d.interrupted())
+		restarts = runner.Restarts(d.g(), d.Edited, d.interrupted())
 	}
-	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
-		restart := c.ID.Phase >= 0 && slices.Contains(restarts, d.Graph.Phases[c.ID.Phase].Name)
+	for _, c := range runner.Outstanding(d.g(), d.interrupted()) {
+		restart := c.ID.Phase >= 0 && slices.Contains(restarts, d.g().Phases[c.ID.Phase].Name)
 		if c.ID.Kind != runner.SendTurn && c.ID.Kind != runner.StartCommand && c.ID.Kind != runner.JudgeGates && !restart {
 			continue
 		}
@@ -73,7 +73,7 @@ func (d *driver) putBack(ctx context.Context) error {
 // uncheck brings back what a boundary check that was cut off had undone already: else the check that is made again
 // would find nothing to blame.
 func (d *driver) uncheck(ctx context.Context) error {
-	if d.Graph.Isolation == graph.Checkout {
+	if d.g().Isolation == graph.Checkout {
 		return nil
 	}
 	newest := 0 // that the log knows
@@ -82,7 +82,7 @@ func (d *driver) uncheck(ctx context.Context) error {
 			newest = max(newest, n)
 		}
 	}
-	for _, c := range runner.Outstanding(d.Graph, d.interrupted()) {
+	for _, c := range runner.Outstanding(d.g(), d.interrupted()) {
 		if c.ID.Kind != runner.CheckBoundary && c.ID.Kind != runner.CheckReview && c.ID.Kind != runner.TakeSnapshot {
 			continue
 		}
@@ -91,7 +91,7 @@ func (d *driver) uncheck(ctx context.Context) error {
 			err = d.Tree.Restore(ctx, before)
 		}
 		if err != nil {
-			return fmt.Errorf("going back to before the boundary of %s was checked: %w", d.Graph.Phases[c.ID.Phase].Name, err)
+			return fmt.Errorf("going back to before the boundary of %s was checked: %w", d.g().Phases[c.ID.Phase].Name, err)
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func (d *driver) uncheck(ctx context.Context) error {
 
 // interrupted is the state as its process left it: an interruption holds everything back, a resume does not.
 func (d *driver) interrupted() runner.State {
-	s, _, err := runner.Step(d.Graph, d.state, runner.Event{Kind: runner.RunResumed})
+	s, _, err := runner.Step(d.g(), d.state, runner.Event{Kind: runner.RunResumed})
 	if err != nil {
 		return d.state
 	}
@@ -110,7 +110,7 @@ func (d *driver) interrupted() runner.State {
 // its visit; to its first when the phase restarts. A command without one goes back to the newest of the run when nothing
 // else ran since; else what it changed cannot be told from what others did, and stays.
 func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart bool) error {
-	name := d.Graph.Phases[c.ID.Phase].Name
+	name := d.g().Phases[c.ID.Phase].Name
 	ref := ""
 	for _, e := range d.Record.Events() {
 		if restart && ref != "" {
@@ -134,7 +134,7 @@ func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart b
 	if err != nil {
 		return fmt.Errorf("keeping what %s had changed: %w", name, err)
 	}
-	if now.Tree == to.Tree || d.Graph.Isolation == graph.Checkout {
+	if now.Tree == to.Tree || d.g().Isolation == graph.Checkout {
 		return nil
 	}
 	if err := d.append(runner.Event{Kind: runner.Warned, Phase: name, Visit: c.ID.Visit, Ref: now.Ref, Tree: now.Tree,

@@ -37,7 +37,7 @@ type workDone struct {
 
 // workDir is where the results of a phase are kept.
 func (d *driver) workDir(phase string) string {
-	return filepath.Join(d.Proofs, d.Graph.Pipeline, strings.ReplaceAll(phase, "/", ".")+".work")
+	return filepath.Join(d.Proofs, d.g().Pipeline, runner.FileName(phase)+".work")
 }
 
 // takeOver looks for an equal earlier result when the first turn of a visit is due, and brings it about.
@@ -65,7 +65,7 @@ func (d *driver) takeOver(ctx context.Context, ph *graph.Phase, c runner.Command
 		return e, false, nil
 	}
 	e = d.named(c, runner.TurnEnded)
-	e.Turn, e.Agent, e.Harness = c.ID.Turn, d.Graph.Agents[c.Agent].Name, d.Graph.Agents[c.Agent].Harness
+	e.Turn, e.Agent, e.Harness = c.ID.Turn, d.g().Agents[c.Agent].Name, d.g().Agents[c.Agent].Harness
 	e.Reply = &runner.Reply{Stop: runner.StopEnd, Text: done.Reply, CostKnown: true, CallsKnown: true}
 	e.Reused = &runner.Reused{Run: done.Run, Phase: done.Phase, Visit: done.Visit, At: done.At}
 	d.proofMu.Lock()
@@ -86,7 +86,7 @@ func (d *driver) workKey(ph *graph.Phase, prompt string, start workspace.Snapsho
 
 // keepWork keeps the result of an agent's visit that ended well. One that cannot be kept costs turns later, nothing else.
 func (d *driver) keepWork(e runner.Event) {
-	id, ok := d.Graph.Lookup(e.Phase)
+	id, ok := d.g().Lookup(e.Phase)
 	if !ok {
 		return
 	}

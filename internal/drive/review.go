@@ -51,7 +51,7 @@ func (d *driver) changedBy(ctx context.Context, c runner.Command) (string, error
 
 // callsOf are the uses of tools that the agent of a visit was seen to make, in order: a name, and what it was used for.
 func (d *driver) callsOf(c runner.Command) []string {
-	name := d.Graph.Phases[c.ID.Phase].Name
+	name := d.g().Phases[c.ID.Phase].Name
 	reviews := map[int]bool{} // turns of the visit
 	var out []string
 	for _, e := range d.Record.Events() {
@@ -74,7 +74,7 @@ func (d *driver) callsOf(c runner.Command) []string {
 
 // review undoes what a reviewer changed, and looks for what it cites.
 func (d *driver) review(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	ph := &d.Graph.Phases[c.ID.Phase]
+	ph := &d.g().Phases[c.ID.Phase]
 	end, err := d.endSnapshot(ctx, c)
 	if err != nil {
 		send(failed(c, ph.Name, err))
@@ -142,7 +142,7 @@ func (d *driver) changedInVisit(ctx context.Context, c runner.Command, end strin
 // revert undoes what a visit changed, path by path. What was changed since the visit is not the visit's alone any more:
 // it stays, and is said. All of it is in the snapshot from the end of the visit.
 func (d *driver) revert(ctx context.Context, c runner.Command, send func(...runner.Event)) {
-	ph := &d.Graph.Phases[c.ID.Phase]
+	ph := &d.g().Phases[c.ID.Phase]
 	e := d.named(c, runner.UndoDone)
 	e.Purpose = runner.ForReview.String()
 	stays, err := d.revertTo(ctx, c, &e)

@@ -108,7 +108,7 @@ func Before(g *graph.Graph, events []runner.Event, phase string, start int) (ref
 				ref, between = starts[key], nil
 			}
 		case runner.CommandEnded:
-			if id, ok := g.Lookup(e.Phase); ok && g.Phases[id].Kind == graph.Code && e.Seq < start && i > 0 {
+			if ph, ok := g.Expect(e.Phase); ok && ph.Kind == graph.Code && e.Seq < start && i > 0 {
 				between = append(between, e.Phase)
 			}
 		}

@@ -220,14 +220,14 @@ func below(dir, path string) bool {
 
 // confine makes the sandbox of an agent that is about to be started. The variables are for its environment.
 func (d *driver) confine(agent int, session string, env []string) (*process.Confine, []string, error) {
-	a := &d.Graph.Agents[agent]
+	a := &d.g().Agents[agent]
 	if a.Sandbox == nil {
 		return nil, nil, nil
 	}
 	at := Ground{Top: d.Tree.Dir(), Isolated: d.Tree.Isolated(), Admin: d.Tree.GitDir(), Root: d.Repo.Root(), Home: d.Repo.Home(), Common: d.Repo.CommonDir(), Session: session, Env: env}
 	// What the agent would make itself it could not make in there.
 	needed := []string{session, d.handoff()}
-	if at.Isolated && d.Graph.Confinement(agent).Commits {
+	if at.Isolated && d.g().Confinement(agent).Commits {
 		needed = append(needed, runBranches(at.Common)...)
 	}
 	for _, dir := range needed {
@@ -244,7 +244,7 @@ func (d *driver) confine(agent int, session string, env []string) (*process.Conf
 	if err := makeInside(at.Top, a.Sandbox.Write); err != nil {
 		return nil, nil, fmt.Errorf("make a directory that agent %q may write: %w", a.Name, err)
 	}
-	s, err := SandboxOf(d.Graph, agent, at)
+	s, err := SandboxOf(d.g(), agent, at)
 	if err != nil {
 		return nil, nil, err
 	}

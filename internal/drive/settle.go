@@ -258,11 +258,10 @@ func hintOf(err error) string {
 func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 	var later []string
 	for _, e := range events {
-		id, ok := g.Lookup(e.Phase)
+		ph, ok := g.Expect(e.Phase)
 		if !ok {
 			continue
 		}
-		ph := &g.Phases[id]
 		wrote := !ph.Declared && (ph.Kind == graph.AgentWork || ph.Kind == graph.Code)
 		switch {
 		case e.Kind == runner.PhaseEnded && judges(g, ph), e.Kind == runner.ReviewJudged && e.Outcome != runner.Unverified.String(), e.Kind == runner.GateChecked && judgesTree(ph, e):

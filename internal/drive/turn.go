@@ -19,7 +19,7 @@ const maxReply = 4 << 20
 
 // turn sends one prompt to an agent's session.
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
-	ph, agent := &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
+	ph, agent := &d.g().Phases[c.ID.Phase], &d.g().Agents[c.Agent]
 	world := d.world(ctx, s, c.ID.Phase)
 	if c.Purpose.Reviews() {
 		var err error
@@ -61,7 +61,7 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 	}
 	started := d.named(c, runner.TurnStarted)
 	started.Turn, started.Purpose, started.Agent, started.Harness, started.File, started.Inputs = c.ID.Turn, c.Purpose.String(), agent.Name, agent.Harness, kept, inputs
-	started.Model = d.Graph.Model(c.ID.Phase, c.Agent)
+	started.Model = d.g().Model(c.ID.Phase, c.Agent)
 	send(started)
 	if info, _ := harness.Find(agent.Harness); info.Permits && !remembers && c.Session > 1 {
 		e := d.named(c, runner.Warned)
@@ -84,9 +84,9 @@ func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, sen
 
 // prompt renders what a turn sends.
 func (d *driver) prompt(s runner.State, c runner.Command, w runner.World, remembers bool) (text string, inputs []runner.InputDigest, err error) {
-	m, err := runner.Prompt(d.Graph, s, c, w, remembers)
+	m, err := runner.Prompt(d.g(), s, c, w, remembers)
 	if err != nil {
-		return "", nil, fmt.Errorf("rendering the prompt of %s: %w", d.Graph.Phases[c.ID.Phase].Name, err)
+		return "", nil, fmt.Errorf("rendering the prompt of %s: %w", d.g().Phases[c.ID.Phase].Name, err)
 	}
 	if text = m.Text; m.System != "" {
 		text = strings.TrimSpace(m.System) + "\n\n" + text
@@ -102,7 +102,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		ended.Reply = &runner.Reply{Stop: runner.StopError, Error: err.Error()}
 		return ended
 	}
-	g, ph, agent := d.Graph, &d.Graph.Phases[c.ID.Phase], &d.Graph.Agents[c.Agent]
+	g, ph, agent := d.g(), &d.g().Phases[c.ID.Phase], &d.g().Agents[c.Agent]
 	shared, own, err := runner.AgentEnvironment(g, s, c.ID.Phase, c.Agent, w)
 	if err != nil {
 		return fails(err)
@@ -119,7 +119,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	if err != nil {
 		return fails(err)
 	}
-	timeout, boundary := agent.TurnTimeout, runner.Boundary(d.Graph, s, c.ID.Phase)
+	timeout, boundary := agent.TurnTimeout, runner.Boundary(d.g(), s, c.ID.Phase)
 	switch {
 	case c.Purpose.Reviews():
 		boundary = reviewBoundary(ph)

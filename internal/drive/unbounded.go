@@ -152,7 +152,7 @@ func (d *driver) sayChanged(got workspace.Enforced, by unbounded, send func(...r
 // recall finds, from the log of an earlier process, the newest snapshot and what ran since. A snapshot that was
 // made for a program alone is in no event; it is the run's first.
 func (d *driver) recall(ctx context.Context) error {
-	if d.Tree == nil || d.Graph.Isolation == graph.Checkout {
+	if d.Tree == nil || d.g().Isolation == graph.Checkout {
 		return nil
 	}
 	starts := map[string]string{}
@@ -176,15 +176,15 @@ func (d *driver) recall(ctx context.Context) error {
 				ref, since = starts[key], nil
 			}
 		case runner.PhaseStarted:
-			if id, ok := d.Graph.Lookup(e.Phase); ok && d.Graph.Phases[id].Kind == graph.Code {
-				since = append(since, unbounded{e.Phase, e.Phase, runner.Boundary(d.Graph, d.state, id).Protect, nil})
+			if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].Kind == graph.Code {
+				since = append(since, unbounded{e.Phase, e.Phase, runner.Boundary(d.g(), d.state, id).Protect, nil})
 			}
 		case runner.CriterionDone:
-			call, ok := d.Graph.Lookup(e.Phase)
+			call, ok := d.g().Lookup(e.Phase)
 			if !ok {
 				call = -1
 			}
-			since = append(since, unbounded{e.Phase, "criterion " + e.Criterion, d.Graph.BodyOf(call).Protect, nil})
+			since = append(since, unbounded{e.Phase, "criterion " + e.Criterion, d.g().BodyOf(call).Protect, nil})
 		}
 	}
 	if len(since) == 0 {

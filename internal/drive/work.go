@@ -71,7 +71,7 @@ func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) run
 		}
 		return nil
 	})
-	if d.readers.Has(p) || (p < 0 && d.reading) {
+	if d.readsCard(p) || (p < 0 && d.reading) {
 		w.Context = d.card(ctx, s.View().Info)
 	}
 	return w

@@ -170,11 +170,11 @@ func (m *Model) Update(msg Message) Effect {
 	return Effect{}
 }
 
-// Running are the visits that go on now, those of calls left out.
+// Running are the visits that go on now, without those that are of other phases.
 func (m *Model) Running() []Visit {
 	var out []Visit
 	for _, p := range m.trace.Phases {
-		if v := p.Newest(); v != nil && p.Status == "running" && v.Calls == "" {
+		if v := p.Newest(); v != nil && p.Status == "running" && !v.Holds() {
 			out = append(out, Visit{p.Name, v.N})
 		}
 	}
@@ -200,7 +200,7 @@ func (m *Model) event(e *runner.Event) {
 		m.stage = ""
 	case runner.PhaseStarted:
 		m.stage = ""
-		if e.Calls == "" { // of a call its phases show the way
+		if e.Calls == "" && e.Each == "" { // of a call its phases show the way, of an each its items
 			m.path = append(m.path, Visit{e.Phase, e.Visit})
 		}
 	case runner.RouteTaken:

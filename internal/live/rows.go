@@ -187,6 +187,9 @@ func (m *Model) activity(p *report.Phase, v *report.Visit) string {
 	if v.Calls != "" {
 		return "pipeline " + report.Line(v.Calls)
 	}
+	if v.Each != "" {
+		return m.itemsOf(v)
+	}
 	if acts := m.acts[Visit{p.Name, v.N}]; len(acts) > 0 {
 		return acts[len(acts)-1]
 	}
@@ -203,6 +206,17 @@ func (m *Model) activity(p *report.Phase, v *report.Visit) string {
 		doing += fmt.Sprintf(", attempt %d", v.Attempts)
 	}
 	return doing
+}
+
+// itemsOf says how far the items of a visit have come.
+func (m *Model) itemsOf(v *report.Visit) string {
+	ended := 0
+	for _, it := range v.Items {
+		if p := m.trace.Phase(it.Name); p != nil && p.Status != "queued" && p.Status != "running" && p.Status != "waiting" {
+			ended++
+		}
+	}
+	return fmt.Sprintf("%d of %d items have ended", ended, len(v.Items))
 }
 
 // took is how long all visits of a phase took together.

@@ -53,7 +53,7 @@ func keyCard(k schema.Key) string {
 	case "phase", "entry":
 		if k.Kind == "code" {
 			where += ", with run, command or builtin"
-		} else if k.Kind != "" {
+		} else if k.Kind != "" && k.Kind != k.Name {
 			where += ", with " + k.Kind
 		}
 	}

@@ -54,10 +54,10 @@ func hide(list []offer) []offer {
 // sectionOffers are the keys of a section; those that the mapping has are known but not offered again.
 func (v *view) sectionOffers(section string, siblings *node) []offer {
 	var out []offer
-	group := v.phaseGroup(section, siblings)
+	says := v.phaseSays(section, siblings)
 	for _, k := range v.table.sections[section] {
 		o := keyOffer(k)
-		o.hidden = !k.Built || v.taken(siblings, k.Name) || group != "" && k.Kind != "" && (k.Kind != group || does[k.Name])
+		o.hidden = !k.Built || v.taken(siblings, k.Name) || says != "" && (does[k.Name] || !k.Beside(says))
 		out = append(out, o)
 	}
 	return out
@@ -79,14 +79,14 @@ func (v *view) gateEntryOffers(p place) []offer {
 // does are the keys that say what a phase does; a phase has one of them.
 var does = map[string]bool{"agent": true, "run": true, "command": true, "builtin": true, "ask": true, "call": true}
 
-// phaseGroup is the kind of a phase that says already what it does.
-func (v *view) phaseGroup(section string, siblings *node) string {
+// phaseSays is the key with which a phase says already what it does.
+func (v *view) phaseSays(section string, siblings *node) string {
 	if section != "phase" && section != "patch" {
 		return ""
 	}
 	for _, k := range v.table.sections[section] {
 		if does[k.Name] && v.taken(siblings, k.Name) {
-			return k.Kind
+			return k.Name
 		}
 	}
 	return ""

@@ -14,10 +14,11 @@ import (
 
 // PhaseArg splits what a person writes for a phase of a run: build is its newest visit (0), build@2 the second.
 func PhaseArg(arg string) (name string, visit int, err error) {
-	name, number, found := strings.Cut(arg, "@")
-	if !found {
-		return name, 0, nil
+	at := strings.LastIndex(arg, "@")
+	if at < 0 || strings.Contains(arg[at:], "]") { // it stands in the key of an item
+		return arg, 0, nil
 	}
+	name, number := arg[:at], arg[at+1:]
 	visit, err = strconv.Atoi(number)
 	if err != nil || visit < 1 {
 		return "", 0, fmt.Errorf("%q is no visit of a phase; write one as %s@2", arg, name)
@@ -125,6 +126,9 @@ func (v *Visit) outcome(b *block, f Facts) {
 	if v.Calls != "" {
 		b.key("pipeline", Plainly, v.Calls)
 		b.key("accept", Plainly, seenTexts(v.Seen)...)
+	}
+	if v.Each != "" {
+		b.key("each", Plainly, v.Each)
 	}
 	if v.Hint != "" {
 		b.key("hint", Yellow, firstLine(v.Hint))

@@ -27,7 +27,7 @@ func (t *Trace) Add(e *runner.Event) {
 	if p == nil {
 		p = &Phase{Name: e.Phase, Status: "queued"}
 		t.byName[e.Phase] = p
-		t.Phases = append(t.Phases, p)
+		t.Phases = slices.Insert(t.Phases, t.position(e.Phase), p)
 	}
 	t.addPhase(p, e)
 	if e.Kind == runner.SnapshotTaken {
@@ -42,6 +42,19 @@ func (t *Trace) Add(e *runner.Event) {
 	if e.Kind == runner.Warned {
 		t.Warnings = append(t.Warnings, e.Phase+": "+e.Text)
 	}
+}
+
+// position is where a new phase stands: what belongs to an item, and the item, behind the phase that is repeated and all
+// that belongs to it already, any other phase at the end.
+func (t *Trace) position(name string) int {
+	of, _, item := strings.Cut(name, "[")
+	at := slices.IndexFunc(t.Phases, func(p *Phase) bool { return p.Name == of })
+	if !item || at < 0 {
+		return len(t.Phases)
+	}
+	for at++; at < len(t.Phases) && runner.Within(of, t.Phases[at].Name); at++ {
+	}
+	return at
 }
 
 // rewind forgets the visits that began behind the point that the run goes back to; they stay in the log.
@@ -157,7 +170,7 @@ func (t *Trace) addPhase(p *Phase, e *runner.Event) {
 	case runner.PhaseStarted:
 		p.Status, p.Why = "running", ""
 		p.Visits = append(p.Visits, &Visit{N: e.Visit, seq: e.Seq, Started: e.At, Status: "running", Feedback: e.Feedback,
-			From: t.routes[p.Name], CostKnown: true, TokensKnown: true, Agent: e.Agent, Calls: e.Calls})
+			From: t.routes[p.Name], CostKnown: true, TokensKnown: true, Agent: e.Agent, Calls: e.Calls, Each: e.Each})
 		delete(t.routes, p.Name)
 		return
 	case runner.PhaseSkipped:
@@ -194,6 +207,8 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 		t.closeAsk(p.Name)
 	case runner.PhaseInvalidated:
 		v.Invalid = true
+	case runner.GraphGrown:
+		v.Items = e.Items
 	case runner.RouteTaken, runner.RouteSpent, runner.RoutePending:
 		t.route(v, e)
 	case runner.AskRaised:
@@ -239,31 +254,33 @@ func (t *Trace) route(v *Visit, e *runner.Event) {
 		switch {
 		case e.Target != "abort":
 			t.absolve(e.Phase)
-		case !strings.HasPrefix(t.blame, e.Phase+"/"):
+		case !runner.Within(e.Phase, t.blame):
 			t.blame = e.Phase
 		}
 	case runner.RouteSpent:
 		v.Spent = append(v.Spent, *r)
-		t.blame = e.Phase
+		if !strings.HasSuffix(e.Phase, "]") { // an item has failed, and the others go on
+			t.blame = e.Phase
+		}
 	}
 }
 
 // absolve: a call passed, or a rule took its failure, so what ended its pipeline did not end the run.
 func (t *Trace) absolve(call string) {
-	if strings.HasPrefix(t.blame, call+"/") {
+	if runner.Within(call, t.blame) {
 		t.blame = ""
 	}
 }
 
 // Culprit is the phase to look at when a run was not accepted: the one whose rule ended it, else the one that
-// failed last and still stands failed, else the one that a false term of acceptance names; "" when there is none.
+// failed last and still stands failed, or, of a run that waits, is blocked, else the one that a false term of acceptance names; "" when there is none.
 func (t *Trace) Culprit() string {
 	if t.blame != "" {
 		return t.blame
 	}
 	name, at := "", time.Time{}
 	for _, p := range t.Phases {
-		if p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" {
+		if p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" || t.Status == "waiting" && p.Status != "blocked" {
 			continue
 		}
 		if v := p.Newest(); v != nil && !v.Ended.Before(at) {
@@ -290,10 +307,10 @@ func (t *Trace) Culprit() string {
 func (t *Trace) within(name string) string {
 	inner, at := "", time.Time{}
 	for _, p := range t.Phases {
-		if !strings.HasPrefix(p.Name, name+"/") || p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" {
+		if !runner.Within(name, p.Name) || p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" {
 			continue
 		}
-		if v := p.Newest(); v != nil && v.Calls == "" && !v.Ended.Before(at) {
+		if v := p.Newest(); v != nil && !v.Holds() && !v.Ended.Before(at) {
 			inner, at = p.Name, v.Ended
 		}
 	}

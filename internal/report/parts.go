@@ -28,17 +28,23 @@ func (r *Route) Label() string { return flat(r.To) + countOf(r) }
 // Terms are the terms of a condition with the values they had.
 func Terms(seen []runner.Seen) string { return flat(strings.Join(seenTexts(seen), "; ")) }
 
+// EachOf says that a phase is repeated over a list.
+func EachOf(list string) string { return "each of " + flat(list) }
+
 // Doing says what a phase does, in a line: the agent it sends work to, the command it runs. "" is not known.
 func Doing(g *graph.Graph, name string) string {
 	if g == nil {
 		return ""
 	}
-	id, ok := g.Lookup(name)
+	ph, ok := g.Expect(name)
 	if !ok {
 		return ""
 	}
-	switch ph := &g.Phases[id]; ph.Kind {
+	switch ph.Kind {
 	case graph.AgentWork:
+		if ph.Agent < 0 {
+			return ""
+		}
 		return "agent " + g.Agents[ph.Agent].Name
 	case graph.Code:
 		return firstLine(ph.Script.Label)

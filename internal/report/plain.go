@@ -182,6 +182,10 @@ func (p *Plain) phase(e *runner.Event) string {
 	switch e.Kind {
 	case runner.PhaseStarted:
 		return p.started(e)
+	case runner.GraphGrown:
+		if len(e.Items) > 0 {
+			return p.line(e, Cyan, "items", itemsText(e.Items))
+		}
 	case runner.AttemptStarted:
 		if e.Attempt > 1 {
 			return p.line(e, Yellow, "again", fmt.Sprintf("attempt %d", e.Attempt))
@@ -261,12 +265,28 @@ func (p *Plain) started(e *runner.Event) string {
 	if e.Calls != "" {
 		doing = "pipeline " + e.Calls
 	}
+	if e.Each != "" {
+		doing = EachOf(e.Each)
+	}
 	line := p.line(e, Cyan, "started", doing)
 	if e.Feedback != "" {
 		lines := strings.Fields(clean(e.Feedback))
 		line += p.under(Dim, "feedback: "+cut(strings.Join(lines, " "), 200))
 	}
 	return line
+}
+
+// itemsText says how many items there are, and which of them wait for which.
+func itemsText(items []runner.GrownItem) string {
+	var names []string
+	for _, it := range items {
+		name := it.ID
+		if len(it.Needs) > 0 {
+			name += " (after " + strings.Join(it.Needs, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	return count(len(items), "item") + ": " + strings.Join(names, ", ")
 }
 
 func (p *Plain) violations(e *runner.Event) string {

@@ -22,7 +22,7 @@ type Run struct {
 // PhaseRow is a phase as its newest visit left it.
 type PhaseRow struct {
 	ID         string             `json:"id"`
-	Kind       string             `json:"kind"`   // agent, run, command, builtin, ask, call; "" when it never ran and the graph is not known
+	Kind       string             `json:"kind"`   // agent, run, command, builtin, ask, call, each; "" when it never ran and the graph is not known
 	Status     string             `json:"status"` // queued, running, waiting, success, fail, rejected, skipped, not_run, stopped, unverified, blocked
 	Reason     string             `json:"reason"` // of the newest visit, or why there was none
 	Visits     int                `json:"visits"`
@@ -39,10 +39,13 @@ type PhaseRow struct {
 	Items      []ItemRow          `json:"items"`
 }
 
-// ItemRow is one item of a phase with `each`.
+// ItemRow is one item of a phase with `each`; the phase of its name has the rest.
 type ItemRow struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
+	ID     string   `json:"id"`
+	Phase  string   `json:"phase"`
+	Title  string   `json:"title"`
+	Needs  []string `json:"needs"` // ids
+	Status string   `json:"status"`
 }
 
 // Summary is the run that a log tells of. g may be nil; it tells the kind of phases that did not run.
@@ -57,9 +60,26 @@ func (t *Trace) Summary(g *graph.Graph) Run {
 		r.Criteria = append(r.Criteria, t.Criteria[i].row())
 	}
 	for _, p := range t.Phases {
-		r.Phases = append(r.Phases, p.row(g))
+		row := p.row(g)
+		if v := p.Newest(); v != nil {
+			row.Items = append(row.Items, t.items(v)...)
+		}
+		r.Phases = append(r.Phases, row)
 	}
 	return r
+}
+
+// items are the items that a visit had, as they stand now.
+func (t *Trace) items(v *Visit) []ItemRow {
+	var out []ItemRow
+	for _, it := range v.Items {
+		row := ItemRow{ID: it.ID, Phase: it.Name, Title: it.Title, Needs: append([]string{}, it.Needs...)}
+		if p := t.Phase(it.Name); p != nil {
+			row.Status = p.Status
+		}
+		out = append(out, row)
+	}
+	return out
 }
 
 func (p *Phase) row(g *graph.Graph) PhaseRow {
@@ -96,15 +116,17 @@ func (p *Phase) row(g *graph.Graph) PhaseRow {
 // Kind is what the phase does, as `show --json` says it; from the graph, else from what was seen of it.
 func (p *Phase) Kind(g *graph.Graph) string {
 	if g != nil {
-		if id, ok := g.Lookup(p.Name); ok {
-			switch ph := &g.Phases[id]; {
-			case ph.Kind == graph.AgentWork:
+		if ph, ok := g.Expect(p.Name); ok {
+			switch kind := ph.Kind; {
+			case kind == graph.AgentWork:
 				return "agent"
-			case ph.Kind == graph.Ask:
+			case kind == graph.Ask:
 				return "ask"
-			case ph.Kind == graph.Calls:
+			case kind == graph.Calls:
 				return "call"
-			case ph.Kind != graph.Code:
+			case kind == graph.FansOut:
+				return "each"
+			case kind != graph.Code:
 				return "builtin"
 			case ph.Command != "":
 				return "command"
@@ -117,6 +139,8 @@ func (p *Phase) Kind(g *graph.Graph) string {
 	switch {
 	case v == nil:
 		return ""
+	case v.Each != "":
+		return "each"
 	case v.Calls != "":
 		return "call"
 	case v.Turns > 0:

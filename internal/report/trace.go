@@ -88,10 +88,12 @@ type Visit struct {
 	Log         string   // the newest log or reply, which is where to look first
 	Route       *Route   // the rule that was taken at its end
 	Spent       []Route
-	Calls       string        // the pipeline that it ran as one phase
-	Seen        []runner.Seen // the terms of that pipeline's acceptance
-	Question    string        // of the phase, or the request of its agent that waits for a person
-	Permits     []Permit      // what people answered to requests of the agent
+	Calls       string             // the pipeline that it ran as one phase
+	Each        string             // the list over which the phase was repeated
+	Items       []runner.GrownItem // what the list came to
+	Seen        []runner.Seen      // the terms of that pipeline's acceptance
+	Question    string             // of the phase, or the request of its agent that waits for a person
+	Permits     []Permit           // what people answered to requests of the agent
 	asked       string
 	Answer      string
 	Who         string
@@ -145,6 +147,9 @@ func TraceOf(id string, events []runner.Event) *Trace {
 
 // Phase is the phase of a name, nil when the log does not mention it.
 func (t *Trace) Phase(name string) *Phase { return t.byName[name] }
+
+// Holds says that the visit was one of other phases, which show what went on: of a pipeline, or of items.
+func (v *Visit) Holds() bool { return v.Calls != "" || v.Each != "" }
 
 // Newest is the newest visit, nil before the first.
 func (p *Phase) Newest() *Visit {
