@@ -241,10 +241,11 @@ func (w *world) goOn(p play, second *moment, cut func()) (kills int, said []stri
 					return kills, said, err
 				}
 			}
-			if strings.Contains(out, "foundry merge run_") {
-				_, out = w.foundry(nil, "merge", "last")
-				said = append(said, "$ foundry merge last\n"+out)
-			}
+		}
+		if strings.Contains(out, "foundry merge run_") {
+			code, out = w.foundry(nil, "merge", "last")
+			said = append(said, "$ foundry merge last\n"+out)
+		} else if foreignLock.MatchString(out) {
 			continue
 		}
 		if now := w.standing(); code == 0 && (now.Merged != nil || now.Discarded) || code == 2 && (strings.Contains(out, "is merged") || strings.Contains(out, "was discarded")) {

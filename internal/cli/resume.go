@@ -235,9 +235,23 @@ func (s *session) replay(pl *place, rec *journal.Record) (*driving, error) {
 	case err != nil:
 		return nil, err
 	case outline.Status == "accepted" && !d.state.Partial(), outline.Status == "killed":
-		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("`foundry show %s`", rec.ID())
+		return nil, badUsage("%s is %s; it cannot be continued", rec.ID(), outline.Status).hintf("%s", whatIsLeft(rec))
 	}
 	return d, nil
+}
+
+// whatIsLeft says what can still be done with a run that cannot be continued: its work may not have landed, for a reason
+// that nobody has seen when the process was killed before it could say it.
+func whatIsLeft(rec *journal.Record) string {
+	events := rec.Events()
+	for i := len(events) - 1; i >= 0; i-- {
+		if e := &events[i]; e.Kind == runner.RunMerged || e.Kind == runner.RunDiscarded {
+			break
+		} else if e.Kind == runner.RunSettled && e.Hint != "" && e.Commit == "" {
+			return e.Text + "; " + e.Hint
+		}
+	}
+	return "`foundry show " + rec.ID() + "`"
 }
 
 // derive is replay for whatever status, as long as the run has not been landed or dropped.
