@@ -68,6 +68,12 @@ func (t *teller) activity(a harness.Activity) {
 			t.use(a.Tool, "failed", strings.TrimSuffix(t.doing(a)+" failed: "+t.mask.Text(firstLine(a.Text)), ": "))
 		}
 		return
+	case harness.GoesRound:
+		t.flush()
+		e := t.note
+		e.Kind, e.Text = runner.Warned, t.mask.Text(a.Text)
+		t.tell(e)
+		return
 	case harness.AskedPermission:
 		t.flush()
 		word := "allowed"

@@ -21,8 +21,11 @@ func TestTeller(t *testing.T) {
 	mask := secret.New([]secret.Value{{Name: "TOKEN", Text: "hunter2hunter2"}})
 	seen := newTeller(runner.Event{Kind: runner.Activity, Phase: "build", Visit: 2, Turn: 3}, root, mask,
 		func(e runner.Event) {
-			if e.Phase != "build" || e.Visit != 2 || e.Turn != 3 || e.Kind != runner.Activity {
+			if e.Phase != "build" || e.Visit != 2 || e.Turn != 3 {
 				t.Errorf("the note is not of its turn: %+v", e)
+			}
+			if warned := e.Kind == runner.Warned; warned != strings.HasPrefix(e.Text, "the same call") || !warned && e.Kind != runner.Activity {
+				t.Errorf("the note is another one: %+v", e)
 			}
 			got = append(got, strings.TrimSpace(e.Outcome+" "+e.Text))
 			if e.Tool != nil {
@@ -36,17 +39,18 @@ func TestTeller(t *testing.T) {
 		{Kind: harness.CalledTool, Tool: edit}, {Kind: harness.GotResult, Tool: edit, Text: "fine"},
 		{Kind: harness.CalledTool, Tool: run}, {Kind: harness.GotResult, Tool: edit, Text: "no such file\nat all", Failed: true},
 		{Kind: harness.AskedPermission, Tool: harness.Tool{Name: "Fetch", Kind: harness.Fetch}, Text: "Fetch a page", Failed: true},
+		{Kind: harness.GoesRound, Tool: run, Text: "the same call: curl hunter2hunter2"},
 		{Kind: harness.Metered}, {Kind: harness.SaidText, Text: "done"},
 	} {
 		seen.activity(a)
 	}
 	seen.end()
 	seen.activity(harness.Activity{Kind: harness.CalledTool, Tool: run})
-	if len(got) != 6 || !strings.HasPrefix(got[2], "Bash curl -H [secret TOKEN] éé") || len(got[2]) > mostOfWords+len("…") {
+	if len(got) != 7 || !strings.HasPrefix(got[2], "Bash curl -H [secret TOKEN] éé") || len(got[2]) > mostOfWords+len("…") {
 		t.Fatalf("got %q", got)
 	}
 	got[2] = ""
-	want := []string{"I look at [secret TOKEN].", "Edit src/a.go, /etc/passwd", "", "failed Edit src/a.go, /etc/passwd failed: no such file", "refused refused: Fetch a page", "done"}
+	want := []string{"I look at [secret TOKEN].", "Edit src/a.go, /etc/passwd", "", "failed Edit src/a.go, /etc/passwd failed: no such file", "refused refused: Fetch a page", "the same call: curl [secret TOKEN]", "done"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

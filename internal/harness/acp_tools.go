@@ -49,6 +49,9 @@ func (b *toolbox) learn(m acpTool, shown json.RawMessage) *toolUse {
 		}
 	}
 	paths = append(paths, diffPaths(shown)...)
+	if args := compact(m.Input); args != "" {
+		u.Args = args
+	}
 	command, more := toolInput(m.Input)
 	if u.Kind == Execute {
 		if command == "" && u.Command == "" {
@@ -115,12 +118,12 @@ func toolInput(raw json.RawMessage) (command string, paths []string) {
 	return command, paths
 }
 
-// resultText is the beginning of what a tool answered, for people.
+// resultText is what a tool answered.
 func resultText(m acpTool, content json.RawMessage) string {
 	text := blockText(content)
 	var plain string
 	if json.Unmarshal(m.Output, &plain) == nil && plain != "" {
 		text = plain
 	}
-	return shown(text)
+	return text
 }

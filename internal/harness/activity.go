@@ -24,9 +24,10 @@ const (
 	AskedPermission // it was answered; Failed says how
 	Metered
 	HasSession // what Config.Session takes should the turn not come to its end
+	GoesRound  // it makes the same call again and again; Text says so
 )
 
-var activityNames = [...]string{SaidText: "text", CalledTool: "tool", GotResult: "result", PrintedOutput: "output", AskedPermission: "permission", Metered: "usage", HasSession: "session"}
+var activityNames = [...]string{SaidText: "text", CalledTool: "tool", GotResult: "result", PrintedOutput: "output", AskedPermission: "permission", Metered: "usage", HasSession: "session", GoesRound: "repeats"}
 
 func (k ActivityKind) String() string {
 	if k == 0 || int(k) >= len(activityNames) {
@@ -42,6 +43,7 @@ type Tool struct {
 	Kind    ToolKind
 	Paths   []string // the files that it is about, absolute, as far as the agent names them
 	Command string   // of Execute
+	Args    string   // all of its arguments as the agent gave them; "" when it does not tell them
 }
 
 // ToolKind says what a tool does to the world, so that one rule can be about the tools of all agents.

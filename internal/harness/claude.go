@@ -286,7 +286,7 @@ func (t *claudeTurn) content(raw json.RawMessage) {
 			if json.Unmarshal(b.Content, &text) != nil {
 				text = string(b.Content)
 			}
-			t.w.result(b.ToolUseID, shown(text), b.IsError)
+			t.w.result(b.ToolUseID, text, b.IsError)
 		}
 	}
 }

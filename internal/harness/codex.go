@@ -352,7 +352,7 @@ func (t *codexTurn) ended(item codexItem) {
 		if _, begun := t.items[item.ID]; !begun {
 			t.w.called(tool, tool.saying())
 		}
-		t.w.result(item.ID, shown(item.Output), item.Status == "failed" || item.Status == "declined")
+		t.w.result(item.ID, item.Output, item.Status == "failed" || item.Status == "declined")
 	}
 }
 

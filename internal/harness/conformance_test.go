@@ -196,6 +196,15 @@ var suite = []conformance{
 		},
 	},
 	{
+		name: "the same call again and again", fake: "circle",
+		turns: []func(*Turn){prompt("go")},
+		check: func(t *testing.T, w *workshop, r []Reply) {
+			wantStop(t, r[0], TimedOut, "the same call was made 15 times with the same answer and without a change in between")
+			wantStop(t, r[0], TimedOut, "make")
+			w.wantSeen(t, GoesRound, "5 times")
+		},
+	},
+	{
 		name: "bit by bit", fake: "drip",
 		turns: []func(*Turn){func(t *Turn) { t.Stall = 2 * time.Second }},
 		check: func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "done") },

@@ -142,6 +142,13 @@ func (f *fakeAgent) turn(prompt string) {
 		time.Sleep(2300 * time.Millisecond) // in silence: a tool is at work
 		f.done("t1", "made")
 		f.end("done", fakeEnd{})
+	case "circle":
+		for i := range 100 {
+			f.tool(fmt.Sprint("t", i), "make")
+			f.done(fmt.Sprint("t", i), "nothing to be done")
+		}
+		f.say("ready")
+		select {}
 	case "crash":
 		f.say(`{"status":"success"}`)
 		fmt.Fprintln(os.Stderr, "fatal: the model hung up")

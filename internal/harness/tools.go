@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,7 @@ func kindOf(name string) ToolKind {
 
 // toolNamed describes the use of a tool by its name and its arguments. Relative paths begin at dir.
 func toolNamed(id, name string, input json.RawMessage, dir string) Tool {
-	t := Tool{ID: id, Name: name, Kind: kindOf(name)}
+	t := Tool{ID: id, Name: name, Kind: kindOf(name), Args: compact(input)}
 	var in map[string]json.RawMessage
 	if json.Unmarshal(input, &in) != nil {
 		return t
@@ -57,6 +58,15 @@ func toolNamed(id, name string, input json.RawMessage, dir string) Tool {
 	}
 	t.Paths = absolute(dir, t.Paths)
 	return t
+}
+
+// compact is JSON without blanks between its parts; "" when it says nothing.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil || b.String() == "{}" || b.String() == "null" {
+		return ""
+	}
+	return b.String()
 }
 
 // absolute makes paths absolute and clean, each once.

@@ -26,16 +26,20 @@ type watch struct {
 	clock  countdown // turn_timeout
 	quiet  countdown // stall_timeout
 	tools  map[string]Tool
+	began  map[string]time.Time // by tool that is at work
 	calls  int
 	counts bool // the agent tells of its tools, so that calls is a number
 	usage  Usage
 	notes  []string
 	over   bool
+
+	repeats repeats
+	circle  string // the call for which the turn was ended
 }
 
 // newWatch starts the clocks of a turn. end is called at most once for each, in a goroutine of its own.
 func newWatch(t Turn, activity func(Activity), end func(cause error)) *watch {
-	w := &watch{t: t, tell: activity, end: end, tools: map[string]Tool{}}
+	w := &watch{t: t, tell: activity, end: end, tools: map[string]Tool{}, began: map[string]time.Time{}}
 	w.clock.start(t.Timeout, func() { end(errTimedOut) })
 	w.quiet.start(t.Stall, func() { end(errStalled) })
 	return w
@@ -99,15 +103,18 @@ func (w *watch) called(tool Tool, text string) {
 			w.tools[tool.ID] = tool
 			return
 		}
-		w.tools[tool.ID] = tool
+		w.tools[tool.ID], w.began[tool.ID] = tool, time.Now()
 		w.quiet.hold()
 	}
 	w.calls++
 	w.counts = true
 	w.send(Activity{Kind: CalledTool, Tool: tool, Text: text})
+	if tool.ID == "" {
+		w.goesRound(tool, "", 0)
+	}
 }
 
-// result notes that a tool has ended; one that was not called, or has ended before, is let by.
+// result notes that a tool has ended, with all that it answered; one that was not called, or has ended before, is let by.
 func (w *watch) result(id, text string, failed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +125,9 @@ func (w *watch) result(id, text string, failed bool) {
 	}
 	delete(w.tools, id)
 	w.quiet.release()
-	w.send(Activity{Kind: GotResult, Tool: tool, Text: text, Failed: failed})
+	w.send(Activity{Kind: GotResult, Tool: tool, Text: shown(text), Failed: failed})
+	w.goesRound(tool, text, time.Since(w.began[id]))
+	delete(w.began, id)
 }
 
 // spent notes what the turn has spent so far.
@@ -168,6 +177,8 @@ func (w *watch) stopped(cause error) Reply {
 	switch {
 	case errors.Is(cause, errTimedOut):
 		return Reply{Stop: TimedOut, Error: fmt.Sprintf("the turn did not end within %s (turn_timeout)", w.t.Timeout)}
+	case errors.Is(cause, errRepeats):
+		return Reply{Stop: TimedOut, Error: fmt.Sprintf("the same call was made %d times with the same answer and without a change in between: %s", mostRepeats, w.circle)}
 	case errors.Is(cause, errStalled):
 		return Reply{Stop: TimedOut, Error: fmt.Sprintf("nothing was heard of the agent for %s (stall_timeout)", w.t.Stall)}
 	}
