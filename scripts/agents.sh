@@ -2,7 +2,7 @@
 # Installs the coding agents that the tests drive for real, each in its pinned version, outside of the repository:
 #
 #   scripts/agents.sh          Claude Code, Codex, the ACP adapter of Claude Code
-#   scripts/agents.sh --long   and Gemini CLI, opencode, Qwen Code, the ACP adapter of Codex
+#   scripts/agents.sh --long   and Gemini CLI, opencode, Qwen Code, the ACP adapter of Codex, which needs bubblewrap
 #
 # They go to $FOUNDRY_AGENTS, else to the user's cache directory, with links in its bin. What is there already is left
 # alone. The last line printed is the directory. The tests then run where nothing but the loopback is up:
@@ -40,7 +40,7 @@ agent codex @openai/codex 0.171.0
 agent claude-agent-acp @agentclientprotocol/claude-agent-acp 0.49.0
 if [ "${1:-}" = --long ]; then
   agent gemini @google/gemini-cli 0.61.0
-  agent opencode opencode-ai 1.18.33
+  agent opencode opencode-ai 1.18.33 postinstall.mjs
   agent qwen @qwen-code/qwen-code 0.15.10
   agent codex-acp @zed-industries/codex-acp 0.16.0
 fi

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 )
 
@@ -17,6 +18,7 @@ type Agent struct {
 	Model   string // the server's model as the agent calls it
 	Long    bool   // it is slow: it runs only when that is asked for
 
+	needs string // a program of the system without which it cannot work; "" is none
 	env   func(url string) []string
 	file  string // a settings file below the home directory; "" is none
 	holds func(url string) string
@@ -32,7 +34,7 @@ func Agents() []Agent {
 		{Harness: "claude", Program: "claude", Model: "fake-model", env: anthropic},
 		{Harness: "codex", Program: "codex", Model: "fake-model", env: key, file: ".codex/config.toml", holds: codexConfig},
 		{Harness: "claude-acp", Program: "claude-agent-acp", Model: "fake-model", env: anthropic},
-		{Harness: "codex-acp", Program: "codex-acp", Model: "fake-model", Long: true, env: key, file: ".codex/config.toml", holds: codexConfig},
+		{Harness: "codex-acp", Program: "codex-acp", Model: "fake-model", Long: true, needs: "bwrap", env: key, file: ".codex/config.toml", holds: codexConfig},
 		{Harness: "gemini", Program: "gemini", Model: "fake-model", Long: true, file: ".gemini/settings.json",
 			env: func(url string) []string { return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url} },
 			holds: func(string) string {
@@ -104,6 +106,11 @@ func (a Agent) Installed() (program, why string, err error) {
 	for _, i := range all {
 		if i.Flags&net.FlagLoopback == 0 && i.Flags&net.FlagUp != 0 {
 			return "", "", fmt.Errorf("real agents run only where nothing but the loopback is up, and %s is: unshare -rn sh -c 'ip link set lo up; exec go test …'", i.Name)
+		}
+	}
+	if a.needs != "" {
+		if _, err := exec.LookPath(a.needs); err != nil {
+			return "", "it needs the program " + a.needs, nil
 		}
 	}
 	program = filepath.Join(dir, "bin", a.Program)

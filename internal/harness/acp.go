@@ -131,7 +131,7 @@ func (s *acpSession) turn(ctx context.Context, t Turn, w *watch) Reply {
 	case a = <-done:
 	case <-ctx.Done():
 		p.conn.SendNotification(context.Background(), acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(s.id)})
-		patience := time.NewTimer(interruptTime)
+		patience := time.NewTimer(s.c.interrupt())
 		defer patience.Stop()
 		select {
 		case a = <-done:
@@ -141,7 +141,7 @@ func (s *acpSession) turn(ctx context.Context, t Turn, w *watch) Reply {
 			}
 			return w.stopped(context.Cause(ctx))
 		case <-patience.C:
-			s.noted = append(s.noted, fmt.Sprintf("it did not give up the turn within %s, and was ended", interruptTime))
+			s.noted = append(s.noted, fmt.Sprintf("it did not give up the turn within %s, and was ended", s.c.interrupt()))
 		case <-t.Kill:
 		}
 		r := w.stopped(context.Cause(ctx))
@@ -211,7 +211,7 @@ func (s *acpSession) login() string {
 // Close implements Session. An agent that can is told first that the session is over, so that it ends its own children.
 func (s *acpSession) Close() ([]string, error) {
 	if p := s.program; p != nil && p.broken() == nil && p.start.Capabilities.Session.Close != nil && s.id != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), byeTime)
+		ctx, cancel := context.WithTimeout(context.Background(), s.c.bye())
 		defer cancel()
 		ask[json.RawMessage](ctx, p, acp.AgentMethodSessionClose, acp.CloseSessionRequest{SessionId: acp.SessionId(s.id)}) // it ends in any case
 	}

@@ -112,7 +112,7 @@ var acpCases = []acpCase{
 		wantStop(t, r[0], Lost, "Resource not found")
 		wantText(t, r[1], "turn 1: one")
 	}},
-	{how: "stays", turns: []func(*Turn){prompt("one"), prompt("two")}, replies: func(t *testing.T, _ *workshop, r []Reply) {
+	{how: "stays", config: hasty, turns: []func(*Turn){prompt("one"), prompt("two")}, replies: func(t *testing.T, _ *workshop, r []Reply) {
 		wantText(t, r[1], "turn 2: one two")
 	}},
 }

@@ -30,17 +30,15 @@ func (h claude) Open(_ context.Context, c Config) (Session, error) {
 	if err := lookForProgram(&c, "claude"); err != nil {
 		return nil, err
 	}
-	return &claudeSession{c: c, id: c.Session}, nil
+	return &claudeSession{program: program{c: c}, id: c.Session}, nil
 }
 
 type claudeSession struct {
-	c     Config
-	id    string // of the conversation; "" before its first turn
-	l     *live  // nil: no process
-	args  []string
+	program
+	id    string   // of the conversation; "" before its first turn
+	args  []string // of the process
 	total Usage    // of the process so far, which is what it reports
 	asked int      // control requests that were sent
-	left  []string // processes of an earlier program, to be told with the next reply
 }
 
 func (s *claudeSession) Turn(ctx context.Context, t Turn, activity func(Activity)) Reply {
@@ -55,7 +53,8 @@ func (s *claudeSession) Turn(ctx context.Context, t Turn, activity func(Activity
 		s.id = ""
 	}
 	w.account(&r)
-	r.Session, r.Left, s.left = s.id, append(r.Left, s.left...), nil
+	s.over(&r)
+	r.Session = s.id
 	return r
 }
 
@@ -69,45 +68,24 @@ func (s *claudeSession) serve(ctx context.Context, t Turn, w *watch) Reply {
 	}
 	turn := &claudeTurn{s: s, w: w, ctx: ctx, dir: workDir(s.c, t)}
 	s.l.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": t.Prompt}})
-	r := s.l.converse(ctx, s.c, t, w, turn.take, func() { s.control(map[string]any{"subtype": "interrupt"}) })
-	r.Notes = append(r.Notes, s.l.finish()...)
-	if s.l.gone() {
-		r.Left = append(r.Left, s.l.end(false).Left...)
-		s.l = nil
-	}
-	return r
-}
-
-func (s *claudeSession) Close() ([]string, error) {
-	if s.l == nil {
-		return nil, nil
-	}
-	l := s.l
-	s.l = nil
-	return l.end(true).Left, nil
+	return s.l.converse(ctx, s.c, t, w, turn.take, func() { s.control(map[string]any{"subtype": "interrupt"}) })
 }
 
 // start sees to it that a process runs that can serve the turn. What Claude Code is only told when it starts, and is
 // different now, makes another process go on with the session.
 func (s *claudeSession) start(t Turn) error {
 	args := s.arguments(t)
-	if s.l != nil && !s.l.gone() && slices.Equal(args, s.args) {
+	if s.runs() && slices.Equal(args, s.args) {
 		return nil
-	}
-	left, err := s.Close()
-	s.left = append(s.left, left...)
-	if err != nil {
-		return err
 	}
 	argv := append(slices.Clone(s.c.Argv), args...)
 	if s.id != "" {
 		argv = append(argv, "--resume", s.id)
 	}
-	l, err := startLive(s.c, t, argv, claudeEnv)
-	if err != nil {
+	if err := s.replace(t, argv, claudeEnv); err != nil {
 		return err
 	}
-	s.l, s.args, s.total = l, args, Usage{}
+	s.args, s.total = args, Usage{}
 	s.control(map[string]any{"subtype": "initialize"})
 	return nil
 }

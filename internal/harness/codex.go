@@ -20,7 +20,7 @@ func (h codex) Open(_ context.Context, c Config) (Session, error) {
 	if err := lookForProgram(&c, "codex"); err != nil {
 		return nil, err
 	}
-	return &codexSession{c: c, id: c.Session}, nil
+	return &codexSession{program: program{c: c}, id: c.Session}, nil
 }
 
 // The ids of our requests that an answer is read of. Others, such as interrupts, get higher ones.
@@ -32,14 +32,12 @@ const (
 )
 
 type codexSession struct {
-	c        Config
+	program
 	id       string // of the thread; "" before its first turn
-	l        *live  // nil: no process
 	readOnly bool   // what the process was started for
 	loaded   bool   // the process has the thread
 	total    Usage  // of the thread, as last told to this process
 	counted  bool   // total is known
-	left     []string
 }
 
 func (s *codexSession) Turn(ctx context.Context, t Turn, activity func(Activity)) Reply {
@@ -61,41 +59,22 @@ func (s *codexSession) Turn(ctx context.Context, t Turn, activity func(Activity)
 		turn.open()
 	}
 	r := s.l.converse(ctx, s.c, t, w, turn.take, turn.interrupt)
-	r.Notes = append(r.Notes, s.l.finish()...)
 	w.account(&r)
-	r.Session, r.Left, s.left = s.id, append(r.Left, s.left...), nil
-	if s.l.gone() {
-		r.Left = append(r.Left, s.l.end(false).Left...)
-		s.l = nil
-	}
+	s.over(&r)
+	r.Session = s.id
 	return r
-}
-
-func (s *codexSession) Close() ([]string, error) {
-	if s.l == nil {
-		return nil, nil
-	}
-	l := s.l
-	s.l = nil
-	return l.end(true).Left, nil
 }
 
 // start sees to it that a process runs that can serve the turn. The sandbox is chosen when a thread is loaded, so
 // another one needs another process.
 func (s *codexSession) start(t Turn) error {
-	if s.l != nil && !s.l.gone() && s.readOnly == t.ReadOnly {
+	if s.runs() && s.readOnly == t.ReadOnly {
 		return nil
 	}
-	left, err := s.Close()
-	s.left = append(s.left, left...)
-	if err != nil {
+	if err := s.replace(t, append(slices.Clone(s.c.Argv), "app-server"), nil); err != nil {
 		return err
 	}
-	l, err := startLive(s.c, t, append(slices.Clone(s.c.Argv), "app-server"), nil)
-	if err != nil {
-		return err
-	}
-	s.l, s.readOnly, s.loaded, s.counted = l, t.ReadOnly, false, false
+	s.readOnly, s.loaded, s.counted = t.ReadOnly, false, false
 	s.request(codexInitialize, "initialize", map[string]any{"clientInfo": map[string]any{"name": "foundry", "title": "Foundry", "version": "1"}})
 	s.l.send(map[string]any{"method": "initialized"})
 	return nil

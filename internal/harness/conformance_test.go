@@ -42,6 +42,9 @@ type workshop struct {
 
 func prompt(text string) func(*Turn) { return func(t *Turn) { t.Prompt = text } }
 
+// hasty is for agents that never do what they are waited for.
+func hasty(c *Config) { c.Bye, c.Interrupt = 50*time.Millisecond, 50*time.Millisecond }
+
 var suite = []conformance{
 	{
 		name: "two turns in one session", command: "talk.sh",
@@ -170,7 +173,7 @@ var suite = []conformance{
 		},
 	},
 	{
-		name: "a prompt of 4 MB that nobody reads", command: "deaf.sh",
+		name: "a prompt of 4 MB that nobody reads", command: "deaf.sh", config: hasty,
 		script: []ScriptTurn{{Reply: "heard nothing"}},
 		turns:  []func(*Turn){prompt(strings.Repeat("p", 4<<20))},
 		check:  func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "heard nothing") },
@@ -184,8 +187,8 @@ var suite = []conformance{
 		},
 	},
 	{
-		name: "a tool at work is no stall", fake: "work",
-		turns: []func(*Turn){func(t *Turn) { t.Stall = 2 * time.Second }},
+		name: "a tool at work", fake: "work",
+		turns: []func(*Turn){prompt("go")},
 		check: func(t *testing.T, w *workshop, r []Reply) {
 			wantText(t, r[0], "done")
 			w.wantSeen(t, CalledTool, "make")
@@ -206,16 +209,16 @@ var suite = []conformance{
 	},
 	{
 		name: "bit by bit", fake: "drip",
-		turns: []func(*Turn){func(t *Turn) { t.Stall = 2 * time.Second }},
+		turns: []func(*Turn){prompt("go")},
 		check: func(t *testing.T, _ *workshop, r []Reply) { wantText(t, r[0], "done") },
 	},
 	{
-		name: "it ignores that the turn is given up", fake: "ignore", cancel: true,
+		name: "it ignores that the turn is given up", fake: "ignore", cancel: true, config: hasty,
 		turns: []func(*Turn){prompt("go")},
 		check: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Cancelled, "stopped") },
 	},
 	{
-		name: "it closes its output", fake: "closed",
+		name: "it closes its output", fake: "closed", config: hasty,
 		turns: []func(*Turn){prompt("go")},
 		check: func(t *testing.T, _ *workshop, r []Reply) { wantStop(t, r[0], Failed, "closed its output") },
 	},
@@ -298,9 +301,8 @@ var suite = []conformance{
 	{
 		name: "it asks and may", fake: "ask",
 		turns: []func(*Turn){func(t *Turn) {
-			t.Prompt, t.Stall = filepath.Join(t.Dir, "new.txt"), 2*time.Second
+			t.Prompt = filepath.Join(t.Dir, "new.txt")
 			t.Permit = func(_ context.Context, r Request) Decision {
-				time.Sleep(2300 * time.Millisecond) // longer than it may stall
 				return Decision{Allow: len(r.Tool.Paths) == 1 && r.Tool.Paths[0] == t.Prompt && r.Tool.Kind == Edit}
 			}
 		}},
@@ -444,7 +446,6 @@ func (c *conformance) run(t *testing.T, info Info) {
 		turn := Turn{Number: i + 1, Phase: "build", Visit: 1, Attempt: 1, Dir: w.dir, SessionDir: w.session, HandoffDir: w.handoff, LogPath: w.log}
 		set(&turn)
 		ctx, cancel := context.WithCancel(t.Context())
-		begin := time.Now()
 		replies = append(replies, session.Turn(ctx, turn, func(a Activity) {
 			w.seen = append(w.seen, a)
 			if c.cancel && strings.Contains(a.Text, "ready") {
@@ -452,9 +453,6 @@ func (c *conformance) run(t *testing.T, info Info) {
 			}
 		}))
 		cancel()
-		if took := time.Since(begin); took > 30*time.Second {
-			t.Errorf("the turn took %s", took)
-		}
 	}
 	w.left = func() []string {
 		left, err := session.Close()

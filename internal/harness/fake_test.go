@@ -96,7 +96,7 @@ func (f *fakeAgent) line(m map[string]any) {
 	case "drip":
 		for _, r := range text {
 			f.print(string(r))
-			time.Sleep(8 * time.Millisecond)
+			time.Sleep(100 * time.Microsecond)
 		}
 		return
 	}
@@ -139,7 +139,6 @@ func (f *fakeAgent) turn(prompt string) {
 		select {}
 	case "work":
 		f.tool("t1", "make")
-		time.Sleep(2300 * time.Millisecond) // in silence: a tool is at work
 		f.done("t1", "made")
 		f.end("done", fakeEnd{})
 	case "circle":

@@ -47,6 +47,9 @@ type Config struct {
 	// Asks says that permission requests are wanted: each turn then has a Permit. Without it a harness runs the
 	// agent in a mode that asks nobody, or refuses what it asks for.
 	Asks bool
+	// Bye is how long a program that serves a session may take to end by itself once its input has ended, Interrupt how long
+	// to give up a turn once it was asked to, before it is made to. 0 is two seconds, and five.
+	Bye, Interrupt time.Duration
 	// Allow and Deny are lists of the agent's own names of tools; only for a harness whose Info has KeepsTools.
 	Allow, Deny []string
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,12 +17,8 @@ import (
 // This file keeps an agent's program running for a whole session and talks with it. The program ends with Close, in
 // order: its input ends, then TERM, then KILL, for it and all that it started.
 
-// How long a program is waited for: to end by itself once its input has ended, and to give up a turn once it was
-// asked to, before it is made to.
-const (
-	byeTime       = 2 * time.Second
-	interruptTime = 5 * time.Second
-)
+func (c Config) bye() time.Duration       { return cmp.Or(c.Bye, 2*time.Second) }
+func (c Config) interrupt() time.Duration { return cmp.Or(c.Interrupt, 5*time.Second) }
 
 // errClosed is why nothing more comes from a program that ended, or that closed its output.
 var errClosed = errors.New("it closed its output")
@@ -30,6 +27,7 @@ var errClosed = errors.New("it closed its output")
 type live struct {
 	feed *feed
 	log  *turnLog
+	bye  time.Duration
 	kill context.CancelFunc
 	done chan struct{} // closed when the program and all that it started are gone
 	res  process.Result
@@ -49,7 +47,7 @@ func startLive(c Config, t Turn, argv, preset []string) (*live, error) {
 		return nil, err
 	}
 	ctx, kill := context.WithCancel(context.Background())
-	l := &live{feed: newFeed(), log: &turnLog{}, kill: kill, done: make(chan struct{}), more: make(chan struct{}, 1), fresh: true}
+	l := &live{feed: newFeed(), log: &turnLog{}, bye: c.bye(), kill: kill, done: make(chan struct{}), more: make(chan struct{}, 1), fresh: true}
 	lines := &splitter{limit: lineLimit, line: l.push}
 	spec := process.Spec{Argv: argv, Dir: workDir(c, t), Env: environment(c, t, preset), Feed: l.feed, Log: l.log, Capture: process.TailSize, Mask: t.Mask,
 		Kill: t.Kill, Guard: t.Guard, Confine: t.Confine, Observe: func(s process.Stream, piece []byte) { l.hear(lines, s, piece) }}
@@ -188,7 +186,7 @@ func (l *live) gone() bool {
 func (l *live) end(softly bool) process.Result {
 	l.feed.end()
 	if softly {
-		t := time.NewTimer(byeTime)
+		t := time.NewTimer(l.bye)
 		defer t.Stop()
 		select {
 		case <-l.done:
@@ -215,7 +213,7 @@ func (l *live) converse(ctx context.Context, c Config, t Turn, w *watch, take fu
 		return stopped
 	}
 	ask()
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptTime)
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.interrupt())
 	defer cancel()
 	if _, err := l.until(patience, w, take); err != nil {
 		res := l.end(false)
@@ -246,7 +244,7 @@ func (l *live) until(ctx context.Context, w *watch, take func(json.RawMessage) (
 // died ends the program after it broke off in the middle of a turn for the reason why, and is the reply of that turn.
 func (l *live) died(c Config, why error) Reply {
 	if errors.Is(why, errClosed) { // most likely it is about to end, and its exit code says more
-		t := time.NewTimer(byeTime)
+		t := time.NewTimer(l.bye)
 		defer t.Stop()
 		select {
 		case <-l.done:
