@@ -71,6 +71,12 @@ func upOnTerminal(t *testing.T, nap bool) *onTerminal {
 // upIn starts `foundry up` in a repository of its own that has these files, all of them executable.
 func upIn(t *testing.T, files map[string]string, nap bool) *onTerminal {
 	t.Helper()
+	return startIn(t, files, nap, "up")
+}
+
+// startIn is upIn for another verb.
+func startIn(t *testing.T, files map[string]string, nap bool, verb string) *onTerminal {
+	t.Helper()
 	home := t.TempDir()
 	repo := filepath.Join(home, "repo")
 	self, err := os.Executable()
@@ -108,7 +114,7 @@ func upIn(t *testing.T, files map[string]string, nap bool) *onTerminal {
 	}
 	master, slave := pseudoTerminal(t)
 	x := &onTerminal{t: t, master: master, more: make(chan struct{}, 1), gone: make(chan struct{}),
-		cmd: &exec.Cmd{Path: foundry, Args: []string{foundry, "up"}, Dir: repo, Env: environ, Stdin: slave, Stdout: slave, Stderr: slave,
+		cmd: &exec.Cmd{Path: foundry, Args: []string{foundry, verb}, Dir: repo, Env: environ, Stdin: slave, Stdout: slave, Stderr: slave,
 			SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: true}}}
 	if err := x.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -212,6 +218,35 @@ func TestLiveViewIsLeft(t *testing.T) {
 	}
 	x.keys("reject no\r")
 	x.end(1)
+}
+
+// TestWatchOnATerminal: findings stand in the view, and whoever leaves it sees the lines of the watch.
+func TestWatchOnATerminal(t *testing.T) {
+	t.Parallel()
+	const checks = "version: 1\npipelines: {checks: {phases: [{id: lint, run: cat a.txt}]}}\n"
+	x := startIn(t, map[string]string{"foundry.yaml": checks, "a.txt": "first"}, false, "watch")
+	save := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(x.cmd.Dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.wait(takesScreen)
+	x.wait("changes are noticed by events")
+	save("foundry.yaml", strings.Replace(checks, "id: lint", "idd: lint", 1))
+	x.wait("the last good pipeline stays in force")
+	x.wait("unknown-key")
+	save("foundry.yaml", strings.Replace(checks, "cat a.txt", "cat a.txt mended", 1))
+	x.wait("a.txt mended")
+	x.wait("failed")
+	x.keys("q")
+	x.wait(givesBack)
+	save("a.txt", "second")
+	x.wait("watch: a.txt modified")
+	x.wait("lint failed")
+	x.keys("\x03")
+	x.wait("watch: ended")
+	x.end(0)
 }
 
 // TestLiveViewDiesWithItsProcess: the guard gives the terminal back.

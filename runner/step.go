@@ -407,6 +407,9 @@ func (m *machine) narrow(from, until string) {
 	}
 }
 
+// NotWatched is the reason of phase.not_run for what a run of a watch leaves out.
+const NotWatched = "not part of the watch"
+
 // only leaves out what a watch does not run.
 func (m *machine) only(names []string) {
 	if len(names) == 0 {
@@ -414,7 +417,7 @@ func (m *machine) only(names []string) {
 	}
 	for _, p := range m.g.Own {
 		if m.s.phases[p].status == Queued && !m.g.Phases[p].Detour && !slices.Contains(names, m.g.Phases[p].Name) {
-			m.leaveOut(p, "not part of the watch")
+			m.leaveOut(p, NotWatched)
 			m.edit(p).omitted = true
 		}
 	}

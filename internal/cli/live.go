@@ -52,21 +52,23 @@ func runForms() []string { return []string{"auto", "tty", "plain", "json"} }
 // screen is the live view of a run, until it is closed or left.
 type screen struct {
 	s    *session
-	dir  string // of the record
-	g    *graph.Graph
 	view *live.Program
+
+	mu  sync.Mutex // over the run that is shown
+	dir string     // of its record; "" before there is one
+	g   *graph.Graph
 
 	interrupts atomic.Int32 // how often ctrl-c was pressed
 	stop       context.CancelFunc
 	tailing    sync.WaitGroup
 }
 
-// openScreen shows a run on the terminal. id and dir are the record's.
-func (s *session) openScreen(g *graph.Graph, id, dir string) *screen {
+// openScreen takes the terminal.
+func (s *session) openScreen(o live.Options) *screen {
 	ctx, stop := context.WithCancel(context.Background())
-	x := &screen{s: s, dir: dir, g: g, stop: stop}
+	x := &screen{s: s, g: o.Graph, stop: stop}
 	flushInput(s.in)
-	x.view = live.Start(s.in, s.out, live.Options{Graph: g, Run: id, Color: s.colored(s.out), Records: s.display(dir), Worst: s.worst(g)},
+	x.view = live.Start(s.in, s.out, o,
 		live.Controls{Interrupt: x.interrupt, Suspend: func(ctx context.Context) { stopSelf(ctx, s.in) }, Kill: x.kill}, liveDelay)
 	x.tailing.Go(func() { x.tail(ctx) })
 	return x
@@ -84,9 +86,17 @@ func (x *screen) interrupt() {
 }
 
 func (x *screen) kill() {
-	if err := drive.RequestKill(x.dir, who()); err != nil {
+	dir, _ := x.run()
+	if err := drive.RequestKill(dir, who()); err != nil {
 		x.view.Tell(live.Notice{Text: "the run could not be killed: " + err.Error()})
 	}
+}
+
+// run is the run that is shown: the directory of its record, and its pipeline.
+func (x *screen) run() (dir string, g *graph.Graph) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.dir, x.g
 }
 
 // ask puts a question in the view; when the view is left meanwhile, by plain lines.
@@ -108,18 +118,19 @@ func (x *screen) tail(ctx context.Context) {
 			return
 		case <-look.C:
 		}
+		dir, g := x.run()
 		for _, v := range x.view.Running() {
-			if !x.readable(v.Phase) {
+			if !readable(g, v.Phase) {
 				continue
 			}
-			names := logNames(x.dir, []string{"logs"}, v.Phase, v.N)
+			names := logNames(dir, []string{"logs"}, v.Phase, v.N)
 			if len(names) == 0 {
 				continue
 			}
 			name := names[len(names)-1]
-			text, size := lastBytes(filepath.Join(x.dir, name), sizes[name])
-			if size != sizes[name] {
-				sizes[name] = size
+			text, size := lastBytes(filepath.Join(dir, name), sizes[dir+name])
+			if size != sizes[dir+name] {
+				sizes[dir+name] = size
 				x.view.Tell(live.Output{Phase: v.Phase, Visit: v.N, Lines: strings.Split(text, "\n")})
 			}
 		}
@@ -128,12 +139,12 @@ func (x *screen) tail(ctx context.Context) {
 
 // readable says whether the log of a phase is for people: that of an agent that is any program is, those of the others
 // are the messages of their protocols.
-func (x *screen) readable(name string) bool {
-	ph, ok := x.g.Expect(name)
+func readable(g *graph.Graph, name string) bool {
+	ph, ok := g.Expect(name)
 	if !ok {
 		return true
 	}
-	return ph.Kind != graph.AgentWork || ph.Agent >= 0 && x.g.Agents[ph.Agent].Harness == "command"
+	return ph.Kind != graph.AgentWork || ph.Agent >= 0 && g.Agents[ph.Agent].Harness == "command"
 }
 
 // lastBytes reads the end of a file whose size is not the one known, and its size. A line that was cut is left out.
@@ -164,13 +175,20 @@ func lastBytes(name string, known int64) (text string, size int64) {
 // toScreen puts a view on the terminal, if it is to be there, and waits for the moment in which somebody leaves it.
 // The guard gives the terminal back should this process be killed.
 func (v *show) toScreen(id, dir string, g *graph.Graph, guard *process.Guard) error {
+	if v.watch != nil {
+		if v.screen = v.watch.onScreen(); v.screen != nil {
+			v.screen.follow(id, dir, g)
+		}
+		return nil
+	}
 	if v.format != "tty" {
 		return nil
 	}
 	if err := guard.Screen(true); err != nil {
 		return err
 	}
-	x := v.s.openScreen(g, id, dir)
+	x := v.s.openScreen(live.Options{Graph: g, Run: id, Color: v.s.colored(v.s.out), Records: v.s.display(dir), Worst: v.s.worst(g)})
+	x.dir = dir
 	v.screen = x
 	v.left.Go(func() {
 		<-x.view.Done()
@@ -196,7 +214,7 @@ func (v *show) fromScreen() {
 	x := v.screen
 	v.over = true
 	v.mu.Unlock()
-	if x != nil {
+	if x != nil && v.watch == nil {
 		x.view.Close()
 	}
 	v.left.Wait()

@@ -80,9 +80,13 @@ func (v *show) event(e runner.Event) {
 		return
 	}
 	text := v.plain.Event(e)
+	if v.watch != nil && v.watch.onScreen() == nil {
+		v.screen = nil // somebody has left it
+	}
 	switch {
 	case v.s.quiet:
 	case v.watch != nil && (e.Kind == runner.RunStarted || e.Kind == runner.PhaseNotRun): // each run of a watch would say the same
+	case v.screen != nil && v.watch != nil:
 	case v.screen != nil:
 		v.held.WriteString(text)
 	default:
@@ -246,6 +250,7 @@ func (s *session) conclude(d driving, view *show) error {
 	facts := report.Facts{Graph: d.graph, Records: s.display(d.rec.Dir()), Now: time.Now(), Verbose: s.verbose, Changed: s.diffStat(d.pl, d.rec.Events())}
 	switch {
 	case d.format == "json":
+	case d.watch != nil && d.watch.onScreen() != nil:
 	case d.watch != nil:
 		if err := s.print(trace.Brief(s.style()) + "\n"); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -16,12 +17,13 @@ import (
 	"foundry/graph"
 	"foundry/internal/drive"
 	"foundry/internal/journal"
+	"foundry/internal/process"
 	"foundry/internal/watch"
 	"foundry/runner"
 )
 
 func watchVerb(s *session) verb {
-	outputs, busy := []string{"auto", "plain", "json"}, []string{"queue", "restart"}
+	outputs, busy := runForms(), []string{"queue", "restart"}
 	return verb{
 		Command: &cli.Command{
 			Name:      "watch",
@@ -31,7 +33,7 @@ func watchVerb(s *session) verb {
 person and no report of one. Phases with sources run when one of these changed. Nothing is committed, merged or undone,
 and no route is followed. Content decides: a save that changes nothing starts nothing, and neither does what git ignores
 or what the run itself writes. A change of the pipeline file is linted at once; a broken one is shown, and the last good
-one stays in force.
+one stays in force. On a terminal all of it is shown in one view; q leaves it for lines, ctrl-c ends the watch.
 
 With --with-agents every change runs the whole pipeline, in a worktree made from the checkout as it is, and the result is
 kept on the run's branch. That may cost money each time.`,
@@ -40,7 +42,7 @@ kept on the run's branch. That may cost money each time.`,
 				&cli.StringSliceFlag{Name: "set", Usage: "give a parameter a value (`NAME=VALUE`); may be repeated"},
 				&cli.BoolFlag{Name: "force", Usage: "start what was proven before, too"},
 				&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run what depends on a failed phase anyway"},
-				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, plain or json (`FORM`); json is one stream of events with run ids"},
+				&cli.StringFlag{Name: "output", Value: "auto", Usage: "auto, tty, plain or json (`FORM`); auto is tty on a terminal, json is one stream of events with run ids"},
 			),
 			Action: s.watch,
 		},
@@ -73,10 +75,14 @@ func (s *session) watch(c *cli.Context) error {
 	if err := s.outsideRuns("watch"); err != nil {
 		return err
 	}
-	for flag, words := range map[string][]string{"--output": {"auto", "plain", "json"}, "--on-busy": {"queue", "restart"}, "--mode": {"auto", "events", "poll"}} {
+	for flag, words := range map[string][]string{"--on-busy": {"queue", "restart"}, "--mode": {"auto", "events", "poll"}} {
 		if err := oneOf(flag, c.String(strings.TrimPrefix(flag, "--")), words); err != nil {
 			return err
 		}
+	}
+	form, err := s.runForm(c)
+	if err != nil {
+		return err
 	}
 	if quiet := c.Duration("quiet-period"); quiet < time.Millisecond || quiet > time.Minute {
 		return badUsage("--quiet-period %s: must lie between 1ms and 1m", quiet)
@@ -85,7 +91,7 @@ func (s *session) watch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	x := &watching{s: s, c: c, p: p, json: outputForm(c) == "json", agents: c.Bool("with-agents"), restart: c.String("on-busy") == "restart"}
+	x := &watching{s: s, c: c, p: p, form: form, json: form == "json", agents: c.Bool("with-agents"), restart: c.String("on-busy") == "restart"}
 	if x.name, x.request, err = s.upArguments(c, p); err != nil {
 		return err
 	}
@@ -120,6 +126,12 @@ type watching struct {
 	head    string       // the commit that was checked out last
 	own     ownFiles
 	digests drive.Digests // of the sources, from run to run
+
+	form   string     // tty, plain or json
+	mu     sync.Mutex // over screen
+	screen *screen    // nil while there is none
+	left   sync.WaitGroup
+	guard  *process.Guard // of the screen
 }
 
 type closer interface{ Close() }
@@ -181,6 +193,9 @@ func refusal(err error) string {
 
 // show writes the findings of the pipeline file.
 func (x *watching) show(list []diag.Diagnostic) error {
+	if v := x.onScreen(); v != nil {
+		return v.showFindings(x, list)
+	}
 	if len(list) == 0 {
 		return nil
 	}

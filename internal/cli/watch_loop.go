@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"foundry/diag"
 	"foundry/graph"
+	"foundry/internal/live"
 	"foundry/internal/watch"
 	"foundry/runner"
 )
@@ -61,6 +63,20 @@ func (x *watching) close() {
 
 // tell says something that is no event of a run: an object for a program, a line for a person.
 func (x *watching) tell(kind string, fields map[string]any, format string, args ...any) {
+	if v := x.onScreen(); v != nil {
+		text := fmt.Sprintf(format, args...)
+		switch kind {
+		case "watch.changed":
+			v.view.Tell(live.Cause{Text: text})
+		case "watch.refused", "watch.pipeline": // the findings say it
+			if kind == "watch.pipeline" {
+				v.view.Tell(live.InForce{Graph: x.g})
+			}
+		default:
+			v.view.Tell(live.Notice{Text: text})
+		}
+		return
+	}
 	if !x.json {
 		x.s.note("watch: "+format, args...)
 		return
@@ -80,6 +96,19 @@ func (x *watching) loop() error {
 		return err
 	}
 	x.introduce()
+	if err := x.toScreen(x.form); err != nil {
+		return err
+	}
+	defer x.fromScreen()
+	if v := x.onScreen(); v != nil {
+		v.view.Tell(live.Cause{Text: "changes are noticed by " + x.noticed()})
+	}
+	if v := x.onScreen(); v != nil && !ok {
+		found := x.p.lint()
+		if err := v.showFindings(x, diag.Unsilenced(found.Sorted())); err != nil {
+			return err
+		}
+	}
 	var next []string
 	if ok {
 		next = x.selected()
@@ -141,7 +170,15 @@ func (x *watching) introduce() {
 		text += "; leaves out " + strings.Join(out, ", ")
 	}
 	x.tell("watch.started", map[string]any{"pipeline": x.g.Pipeline, "mode": x.w.Mode().String(), "phases": names, "left_out": out, "with_agents": x.agents},
-		"%s, by %s; %s", x.g.Pipeline, map[watch.Mode]string{watch.Events: "events", watch.Poll: "polling"}[x.w.Mode()], text)
+		"%s, by %s; %s", x.g.Pipeline, x.noticed(), text)
+}
+
+// noticed says how changes are noticed.
+func (x *watching) noticed() string {
+	if x.w.Mode() == watch.Poll {
+		return "polling"
+	}
+	return "events"
 }
 
 // changed says which phases a change concerns. ok says whether anything is to run.
@@ -249,7 +286,7 @@ func (x *watching) cycle(only []string) error {
 	} else {
 		close(watched)
 	}
-	err = x.s.launch(x.pl, x.p, g, info, launching{id: info.ID, ctx: ctx, form: outputForm(x.c), watch: x})
+	err = x.s.launch(x.pl, x.p, g, info, launching{id: info.ID, ctx: ctx, form: x.form, watch: x})
 	stop()
 	<-watched
 	var p *problem

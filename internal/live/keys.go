@@ -64,7 +64,9 @@ func (m *Model) key(k Key) Effect {
 			m.mode, m.line, m.wrong = answering, nil, false
 		}
 	case "K", "shift+k":
-		m.mode = confirming
+		if !m.watch.on || m.trace.Status == "running" {
+			m.mode = confirming
+		}
 	case "?":
 		m.mode = helping
 	case "q":
@@ -105,8 +107,8 @@ func (m *Model) browse(name string) {
 		m.keepUp()
 		return
 	case "enter":
-		r, p := m.selected()
-		if p != nil && p.Newest() != nil {
+		r, _ := m.selected()
+		if p := m.trace.Phase(r.name); p != nil && p.Newest() != nil {
 			m.mode, m.shown, m.scroll = evidence, Visit{r.name, p.Newest().N}, 0
 		}
 		return

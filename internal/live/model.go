@@ -17,8 +17,11 @@ type Options struct {
 	Graph   *graph.Graph // may be nil: phases then appear as the events name them
 	Run     string       // the id
 	Color   bool
-	Records string // the directory of the run's record, as the user would type it
-	Worst   string // what the run takes at most; may be empty
+	Records string         // the directory of the run's record, as the user would type it
+	Worst   string         // what the run takes at most; may be empty
+	Watch   bool           // it is a watch, whose runs follow each other
+	Agents  bool           // a watch that runs agents, too: no phase is left out
+	Zone    *time.Location // of clock times; nil is UTC
 }
 
 // Message is what a view is told.
@@ -119,6 +122,7 @@ type Model struct {
 	mode   mode
 	shown  Visit // whose evidence is open
 	scroll int
+	watch  watching
 	asked  *Question
 	line   []rune // the answer as far as it is typed
 	wrong  bool   // what was typed before was no answer
@@ -130,14 +134,26 @@ const keepActs = 100
 // New makes the view of a run of which nothing is known yet.
 func New(o Options) *Model {
 	m := &Model{o: o, style: report.Style{Color: o.Color}, trace: report.NewTrace(o.Run), follow: true, mode: browsing,
-		output: map[Visit][]string{}, acts: map[Visit][]string{}, width: 80, height: 24}
-	if o.Graph != nil {
-		for i := range o.Graph.Phases {
-			ph := &o.Graph.Phases[i]
-			m.rows = append(m.rows, row{name: ph.Name, label: ph.Local, depth: strings.Count(ph.Name, "/"), detour: ph.Detour})
-		}
+		output: map[Visit][]string{}, acts: map[Visit][]string{}, width: 80, height: 24, rows: rowsOf(o.Graph)}
+	if o.Zone == nil {
+		m.o.Zone = time.UTC
+	}
+	if m.watch.on = o.Watch; o.Watch {
+		m.inForce(o.Graph)
 	}
 	return m
+}
+
+// rowsOf are the phases of a pipeline, which may be nil.
+func rowsOf(g *graph.Graph) []row {
+	var out []row
+	if g != nil {
+		for i := range g.Phases {
+			ph := &g.Phases[i]
+			out = append(out, row{name: ph.Name, label: ph.Local, depth: strings.Count(ph.Name, "/"), detour: ph.Detour})
+		}
+	}
+	return out
 }
 
 // Update takes a message and says what is to be done for it outside of the view.
@@ -160,6 +176,17 @@ func (m *Model) Update(msg Message) Effect {
 		}
 	case Notice:
 		m.notice = report.Line(msg.Text)
+	case Next:
+		m.next(msg)
+	case InForce:
+		m.inForce(msg.Graph)
+	case Cause:
+		m.watch.cause, m.notice = report.Line(msg.Text), ""
+	case Findings:
+		m.watch.findings = Findings{report.Line(msg.Title), report.Lines(strings.Join(msg.Lines, "\n"))}
+		if len(msg.Lines) == 0 {
+			m.watch.findings.Lines = nil
+		}
 	case Key:
 		effect := m.key(msg)
 		m.inSight()
@@ -292,5 +319,6 @@ func (m *Model) selected() (row, *report.Phase) {
 		return row{}, nil
 	}
 	r := m.rows[min(m.cursor, len(m.rows)-1)]
-	return r, m.trace.Phase(r.name)
+	p, _ := m.shownAs(r.name)
+	return r, p
 }

@@ -13,6 +13,9 @@ import (
 // runs, what was found when it has ended.
 func (m *Model) pane(width, height int, l layout) []string {
 	r, p := m.selected()
+	if len(m.watch.findings.Lines) > 0 {
+		return m.findingsPane(width)
+	}
 	if len(m.rows) == 0 || p == nil && m.stage != "" || m.stage != "" && len(m.Running()) == 0 && m.follow {
 		return []string{m.rule(width, "", ""), "  " + m.stage}
 	}
@@ -34,6 +37,9 @@ func (m *Model) pane(width, height int, l layout) []string {
 		return append(lines, m.toCome(r, p)...)
 	case p.Status == "running":
 		return append(lines, m.atWork(p, v, width, height-1)...)
+	}
+	if _, old := m.shownAs(r.name); old {
+		return append(lines, m.paint(report.Dim, "  as an earlier run left it: nothing that it depends on has changed"))
 	}
 	return append(lines, m.detail(r.name, v.N, width)...)
 }

@@ -92,7 +92,7 @@ func (m *Model) part(height int) string {
 
 // row draws one phase.
 func (m *Model) row(c columns, r *row, selected bool) string {
-	p := m.trace.Phase(r.name)
+	p, old := m.shownAs(r.name)
 	status := "queued"
 	if p != nil {
 		status = p.Status
@@ -125,7 +125,14 @@ func (m *Model) row(c columns, r *row, selected bool) string {
 	if p != nil && p.Newest() != nil && p.Newest().Reused != nil && status == "success" {
 		word = "up to date"
 	}
-	return c.line(pointer+" "+m.paint(paint, mark), name, m.paint(paint, word), visits, took, m.paint(report.Dim, tokens), m.note(r, p))
+	note := m.note(r, p)
+	if why := m.watch.left[r.name]; why != "" && (p == nil || p.Newest() == nil) {
+		mark, word, note = "–", "left out", m.paint(report.Dim, why)
+	}
+	if old {
+		paint, took = report.Dim, m.paint(report.Dim, took)
+	}
+	return c.line(pointer+" "+m.paint(paint, mark), name, m.paint(paint, word), visits, took, m.paint(report.Dim, tokens), note)
 }
 
 // mark is a sign for a status, for those who do not see colours.

@@ -120,6 +120,9 @@ func (m *Model) head(n int) []string {
 		if worst := "at most " + m.o.Worst; m.o.Worst != "" && m.trace.Ended == nil && columnsOf(lines[1])+2+columnsOf(worst) < m.width {
 			lines[1] = fit(lines[1], m.width-columnsOf(worst)-1) + m.paint(report.Dim, worst)
 		}
+		if m.watch.on {
+			lines[1] = " " + m.watch.cause
+		}
 	}
 	return lines
 }
@@ -132,8 +135,21 @@ func (m *Model) title() string {
 	if d, ok := m.trace.Elapsed(m.now); ok {
 		stand = append(stand, fitLeft(report.Duration(d), timeColumns))
 	}
+	if m.watch.on {
+		word, paint, took := m.stands()
+		stand = []string{m.paint(report.Bold, m.paint(paint, word))}
+		if took != "" {
+			stand = append(stand, took)
+		}
+	}
 	stand = append(stand, m.usage()...)
 	names := []string{m.paint(report.Bold, report.Line(m.trace.Pipeline)), m.paint(report.Dim, m.trace.ID)}
+	if m.watch.on {
+		names[0] = m.paint(report.Bold, "watch")
+		if m.o.Graph != nil {
+			names[0] += " " + m.paint(report.Bold, report.Line(m.o.Graph.Pipeline))
+		}
+	}
 	for {
 		left, right := " "+strings.Join(names, "  "), strings.Join(stand, "  ")+" "
 		room := m.width - columnsOf(right)
@@ -258,7 +274,7 @@ func (m *Model) foot() string {
 	}
 	for _, b := range bindings {
 		next := "  " + b.short
-		if b.short == "" {
+		if b.short == "" || m.watch.on && b.key == "K" && m.trace.Status != "running" {
 			continue
 		}
 		if text == "" {
