@@ -69,12 +69,19 @@ func siteFor(t *testing.T, a fakemodel.Agent, pipeline string, answer func(dir s
 		t.Fatal(err)
 	}
 	s.env = append(env, "GIT_CONFIG_NOSYSTEM=1", "NO_COLOR=1", "USER=tester", "COUNT="+s.count())
-	t.Cleanup(func() {
-		if left := s.processes(); len(left) > 0 {
-			t.Errorf("still there: %q", left)
-		}
-	})
+	t.Cleanup(s.deserted)
 	return s
+}
+
+// deserted waits until nothing runs any more that was started here, for two minutes at most.
+func (s *site) deserted() {
+	begin := time.Now()
+	for left := s.processes(); len(left) > 0; left = s.processes() {
+		if time.Since(begin) > 2*time.Minute {
+			s.t.Fatalf("still there: %q", left)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // quick are the agents of the default set.
@@ -259,12 +266,7 @@ func TestRealAgentsAfterKill(t *testing.T) {
 			}
 			killed := time.Now()
 			up.Wait()
-			for left := s.processes(); len(left) > 0; left = s.processes() {
-				if time.Since(killed) > 2*time.Minute {
-					t.Fatalf("still there: %q", left)
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
+			s.deserted()
 			t.Logf("all processes were gone after %s", time.Since(killed).Round(time.Millisecond))
 			if code, out := s.foundry(nil, "resume", "last", "--no-input"); code != 0 {
 				t.Fatalf("exit %d\n%s", code, out)

@@ -111,7 +111,7 @@ func (s *acpSession) turn(ctx context.Context, t Turn, w *watch) Reply {
 		w.conversation(s.id)
 	}
 	p := s.program
-	turn := &acpTurn{ctx: ctx, watch: w, readOnly: t.ReadOnly, session: s, box: toolbox{dir: s.dir, tools: map[string]*toolUse{}}}
+	turn := &acpTurn{ctx: ctx, watch: w, readOnly: t.ReadOnly, session: s, masked: t.Mask.Stream(), box: toolbox{dir: s.dir, tools: map[string]*toolUse{}}}
 	s.money.Lock()
 	s.before = s.total
 	s.money.Unlock()

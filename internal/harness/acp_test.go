@@ -2,12 +2,17 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"foundry/secret"
 )
 
 // acpCase is a conversation with the fake agent that behaves as how says.
@@ -195,4 +200,34 @@ func TestACPUsage(t *testing.T) {
 			t.Errorf("%s: %d in, %d out", name, *u.Input, *u.Output)
 		}
 	}
+}
+
+// Agents cut their words anywhere, and say them over any time: a secret in them is masked nevertheless.
+func TestACPWordsAreMaskedAcrossPieces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var said []string
+		mask := secret.New([]secret.Value{{Name: "TOKEN", Text: "s3cr3t-t0ken"}})
+		w := newWatch(Turn{}, func(a Activity) {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, a.Text)
+		}, func(error) {})
+		turn := &acpTurn{ctx: t.Context(), watch: w, session: &acpSession{}, masked: mask.Stream(), box: toolbox{tools: map[string]*toolUse{}}}
+		for _, words := range []string{"it is s3c", "r3t-t", "0ken, he said", "; and s3c"} {
+			content, err := json.Marshal(map[string]string{"type": "text", "text": words})
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn.update(acpUpdate{Kind: "agent_message_chunk", Content: content})
+			time.Sleep(2 * gatherTime) // of the test's own clock
+		}
+		turn.ended(acpReply{})
+		w.stop()
+		all := strings.Join(said, "|")
+		if strings.Contains(all, "r3t") || strings.Contains(all, "0ken") || !strings.Contains(all, "he said") || !strings.HasSuffix(all, "s3c") {
+			t.Errorf("said %q", all)
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coder/acp-go-sdk"
+
+	"foundry/secret"
 )
 
 // gatherTime is how long words are gathered before they are passed on, unless a line ends.
@@ -23,8 +25,9 @@ type acpTurn struct {
 	box     toolbox
 	text    strings.Builder // the last message
 	earlier string          // the message before it
+	masked  *secret.Stream  // what is said goes through it: agents cut their words anywhere
 	saying  strings.Builder // the part of it that nobody was told yet
-	later   *time.Timer     // tells it
+	later   *time.Timer     // tells it; nil when nothing is to be told
 	message string          // the id of the message that the last words belong to
 	worked  bool            // a tool was used since the last words
 	refused bool            // a permission request was refused
@@ -54,11 +57,11 @@ func (t *acpTurn) said(u acpUpdate) {
 		return
 	}
 	if t.worked || u.MessageID != t.message {
-		t.tell()
+		t.tellAll()
 		t.earlier = t.text.String()
 		t.text.Reset()
 	}
-	if t.saying.Len() == 0 {
+	if t.later == nil {
 		t.later = time.AfterFunc(gatherTime, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
@@ -67,18 +70,27 @@ func (t *acpTurn) said(u acpUpdate) {
 	}
 	t.worked, t.message = false, u.MessageID
 	t.text.WriteString(words)
-	t.saying.WriteString(words)
+	t.saying.Write(t.masked.Write([]byte(words)))
 	if strings.Contains(words, "\n") {
 		t.tell()
 	}
 }
 
-// tell passes the words on that were gathered: agents send a few at a time.
+// tellAll passes on what was said: it is a whole message.
+func (t *acpTurn) tellAll() {
+	t.saying.Write(t.masked.Flush())
+	t.tell()
+}
+
+// tell passes the words on that were gathered: agents send a few at a time. What may be the beginning of a secret waits.
 func (t *acpTurn) tell() {
+	if t.later != nil {
+		t.later.Stop()
+		t.later = nil
+	}
 	if t.saying.Len() == 0 {
 		return
 	}
-	t.later.Stop()
 	t.watch.said(strings.TrimSpace(cleanText(t.saying.String())))
 	t.saying.Reset()
 }
@@ -98,7 +110,7 @@ func (t *acpTurn) tool(u acpUpdate) {
 }
 
 func (t *acpTurn) begun(use *toolUse) {
-	t.tell()
+	t.tellAll()
 	if !use.told {
 		use.told = true
 		t.watch.called(use.Tool, use.title)
@@ -124,7 +136,7 @@ func (t *acpTurn) usage(u acpUpdate) {
 func (t *acpTurn) ended(r acpReply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tell()
+	t.tellAll()
 	cost := t.spent.Cost
 	switch {
 	case r.Usage != nil && !t.session.preset.lastStepOnly:
@@ -154,7 +166,7 @@ func (t *acpTurn) permission(ctx context.Context, q acpPermission) acp.RequestPe
 	use := t.box.learn(q.ToolCall.acpTool, q.ToolCall.Content)
 	tool, title := use.Tool, use.title
 	t.worked = true
-	t.tell()
+	t.tellAll()
 	t.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
