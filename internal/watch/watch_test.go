@@ -93,16 +93,26 @@ func show(c Change) []string {
 	return out
 }
 
-// want does something and expects one change, and none after it.
+// want does something and expects one change, and none after it. Nothing is told before all of it is done: on a machine
+// with much to do a save may take longer than the quiet period.
 func (b *bench) want(script string, want ...string) {
 	b.t.Helper()
+	b.at("the test is at work")
 	b.sh(script)
+	b.at("")
 	if len(want) > 0 {
 		if got := b.changed(); !slices.Equal(got, want) {
 			b.t.Errorf("%s\ngot  %q\nwant %q", script, got, want)
 		}
 	}
 	b.quiet(script)
+}
+
+// at says what goes on in the repository.
+func (b *bench) at(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.busy = what
 }
 
 // quiet expects that nothing is left to tell. A marker that is written afterwards proves that all was seen.
@@ -309,9 +319,7 @@ func TestTakeDoesNotWait(t *testing.T) {
 func TestRepositoryBusy(t *testing.T) {
 	forBoth(t, func(t *testing.T, o Options) {
 		b := start(t, o)
-		b.mu.Lock()
-		b.busy = "a rebase is going on"
-		b.mu.Unlock()
+		b.at("a rebase is going on")
 		b.write("src/a.go", "half")
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
@@ -319,9 +327,7 @@ func TestRepositoryBusy(t *testing.T) {
 			t.Fatalf("told in the middle of it: %q", show(c))
 		}
 		b.write("src/b.go", "whole")
-		b.mu.Lock()
-		b.busy = ""
-		b.mu.Unlock()
+		b.at("")
 		if got := b.changed(); !slices.Equal(got, []string{"modified src/a.go", "created src/b.go"}) {
 			t.Errorf("got %q", got)
 		}
