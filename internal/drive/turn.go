@@ -153,16 +153,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: environ, Own: own, Kill: d.Force, Guard: d.Guard, Confine: confine,
 		Permit: asks.permit,
 	}
-	r := session.Turn(ctx, turn, seen.activity)
-	if r.Stop == harness.Lost {
-		left, notes := r.Left, r.Notes
-		if turn.Prompt, err = anew(r.Error); err == nil {
-			r = session.Turn(ctx, turn, seen.activity)
-		} else {
-			r.Error = err.Error()
-		}
-		r.Left, r.Notes = append(left, r.Left...), append(notes, r.Notes...)
-	}
+	r := sendTo(ctx, session, turn, anew, seen.activity)
 	seen.end()
 	d.hears(of, r)
 	for _, left := range r.Left {
@@ -182,6 +173,23 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	}
 	ended.Reply, ended.File, ended.Session = &reply, rel, r.Session
 	return ended
+}
+
+// sendTo has a turn, and has it anew when the agent turns out to have lost the conversation.
+func sendTo(ctx context.Context, session harness.Session, t harness.Turn, anew func(why string) (string, error), activity func(harness.Activity)) harness.Reply {
+	first := session.Turn(ctx, t, activity)
+	if first.Stop != harness.Lost {
+		return first
+	}
+	whole, err := anew(first.Error)
+	if err != nil {
+		first.Error = err.Error()
+		return first
+	}
+	t.Prompt = whole
+	r := session.Turn(ctx, t, activity)
+	r.Left, r.Notes = append(first.Left, r.Left...), append(first.Notes, r.Notes...)
+	return r
 }
 
 func replyOf(r harness.Reply) runner.Reply {
