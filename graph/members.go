@@ -46,10 +46,25 @@ func (c *Catalogue) Members(pipeline, phase string, at Place, chain []string) []
 	switch id, known := comp.byName[phase]; {
 	case at == Inside:
 		s = comp.scopes.prompt
+		if known {
+			s = comp.withEntry(&comp.g.Phases[id], s)
+		}
 	case at == After && known:
 		s = comp.endedScope(&comp.g.Phases[id])
 	}
 	return scopeMembers(s, chain)
+}
+
+// withEntry is a scope with the entry of a list, of a phase that is repeated over one.
+func (c *compiler) withEntry(ph *Phase, s *dsl.Scope) *dsl.Scope {
+	if ph.Each == nil {
+		return s
+	}
+	item := anyType
+	if in, _ := dsl.CompileCond(c.src[ph.ID].Each.In.Frag, c.scopes.when, listType); in != nil {
+		item = itemType(in.Type())
+	}
+	return c.scope(append(slices.Clone(templateNames), dsl.Var{Name: ph.Each.As, Type: item})...)
 }
 
 // opened is a pipeline compiled up to its scopes, false when there is no such pipeline.

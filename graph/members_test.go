@@ -34,6 +34,9 @@ pipelines:
           on fail -> sorting retry 1
       - id: ok
         ask: fine?
+      - id: many
+        run: [echo, "{{line.}}"]
+        each: {in: phases.sort.envelope.notes, as: line, limit: 5}
   q:
     extends: builtin/plan-build-test
 `
@@ -50,7 +53,9 @@ func TestMembers(t *testing.T) {
 		want            string
 	}{
 		{"p", "", graph.Before, "", "request params phases"},
-		{"p", "", graph.Before, "phases", "ok sort test"},
+		{"p", "", graph.Before, "phases", "many ok sort test"},
+		{"p", "many", graph.Inside, "line", "id line"},
+		{"p", "", graph.Before, "phases many items []", "id status=queued|running|waiting|success|fail|rejected|skipped|not_run|stopped|unverified|blocked"},
 		{"p", "", graph.Before, "params", "level=a|b"},
 		{"p", "test", graph.After, "outputs", "passed"},
 		{"p", "sort", graph.After, "envelope", "status=success|fail|blocked summary artifacts notes_for_next_agent blocked severity=low|high notes"},

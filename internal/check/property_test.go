@@ -226,6 +226,7 @@ type player struct {
 
 	instead func(c runner.Command, e *runner.Event) // changes an answer; may be nil
 	sees    func(c runner.Command)                  // sees each command as it comes; may be nil
+	lift    string                                  // what a person says to a run that waits for one; "" when nobody does
 }
 
 func play(t tester, g *graph.Graph, f *fate, jobs int, pick func(n int) int) (runner.State, []runner.Event) {
@@ -302,6 +303,11 @@ func (p *player) toTheEnd() (runner.State, []runner.Event) {
 		}
 		if len(work) > 0 {
 			i = work[p.pick(len(work))]
+		}
+		if i < 0 && p.lift != "" && p.s.View().Status == runner.RunWaiting {
+			p.open = nil
+			p.feed(runner.Event{Kind: runner.RunResumed, Text: p.lift})
+			continue
 		}
 		if i < 0 {
 			p.t.Fatalf("the run is stuck in %s\n%s\n%v", p.s.View().Status, p.g.Text(), p.open)
