@@ -268,6 +268,9 @@ func (m *machine) settleCall(p graph.PhaseID) {
 	r.seen = end.seen
 	if m.g.Phases[p].Each != nil {
 		r.text, r.items = end.text, m.itemResults(p)
+		if text := m.itemsUnverified(p); text != "" && r.status == Success {
+			r.status, r.reason, r.text = Unverified, ReasonReview, text
+		}
 	}
 	m.settle(p, r)
 }

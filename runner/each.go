@@ -234,6 +234,25 @@ func (m *machine) verdictOfItems(p graph.PhaseID) (culprit graph.PhaseID, reason
 	return culprit, ReasonUnmatched, text
 }
 
+// itemsUnverified says how many items nobody could judge; "" when the phase passes without them.
+func (m *machine) itemsUnverified(p graph.PhaseID) string {
+	each, unverified := m.g.Phases[p].Each, 0
+	for _, id := range each.Own {
+		switch m.s.phases[id].status {
+		case Unverified:
+			unverified++
+		case Success:
+			if each.Any {
+				return ""
+			}
+		}
+	}
+	if unverified == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d items are unverified", unverified, len(each.Own))
+}
+
 // itemResults are what expressions read of the items of a phase.
 func (m *machine) itemResults(p graph.PhaseID) []any {
 	out := []any{}
