@@ -151,6 +151,9 @@ func (s *session) printLogs(dir string, dirs []string, phase string, visit int, 
 // logNames are the files of a phase. Those of a call are those of all its phases, those of an each those of all its items.
 func logNames(dir string, dirs []string, phase string, visit int) []string {
 	file := runner.FileName(phase)
+	if strings.HasPrefix(phase, "after.") { // what follows the end of a run: no phase's name has a dot
+		file = phase
+	}
 	type found struct {
 		rel string
 		at  time.Time
