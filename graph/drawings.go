@@ -53,6 +53,15 @@ func (g *Graph) edges() []*edge {
 	return out
 }
 
+// often is how many visits a phase has at most, and how many items each of them.
+func (g *Graph) often(ph *Phase) string {
+	out := visits(g.Bound.Visits[ph.ID])
+	if ph.Each != nil {
+		out += ", up to " + count(ph.Each.Limit, "item") + " each"
+	}
+	return out
+}
+
 // ends are the pseudo phases that rules lead to.
 func ends(edges []*edge) []string {
 	var out []string
@@ -80,7 +89,7 @@ func (g *Graph) Mermaid() string {
 		case ph.Kind == Ask:
 			open, shut = `{{"`, `"}}`
 		}
-		fmt.Fprintf(&b, "  %s%s%s<br/>%s<br/>%s%s\n", mermaidID(ph.Name), open, ph.Name, mermaidText(clip(oneLine(g.What(ph.ID)), 40)), visits(g.Bound.Visits[i]), shut)
+		fmt.Fprintf(&b, "  %s%s%s<br/>%s<br/>%s%s\n", mermaidID(ph.Name), open, ph.Name, mermaidText(clip(oneLine(g.What(ph.ID)), 40)), g.often(ph), shut)
 	}
 	edges := g.edges()
 	for _, word := range ends(edges) {
@@ -127,7 +136,7 @@ func (g *Graph) DOT() string {
 		case ph.Kind == Ask:
 			shape = ", shape=hexagon"
 		}
-		label := ph.Name + "\n" + clip(oneLine(g.What(ph.ID)), 40) + "\n" + visits(g.Bound.Visits[i])
+		label := ph.Name + "\n" + clip(oneLine(g.What(ph.ID)), 40) + "\n" + g.often(ph)
 		fmt.Fprintf(&b, "  %s [label=%s%s];\n", dotText(ph.Name), dotText(label), shape)
 	}
 	edges := g.edges()

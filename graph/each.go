@@ -253,7 +253,12 @@ func (e *Each) itemVisits() int {
 
 // makesPlan says whether the report of a phase is the list of another one, and judged as such.
 func (c *compiler) makesPlan(p PhaseID) bool {
-	return slices.ContainsFunc(c.g.Phases, func(ph Phase) bool { return ph.Each != nil && ph.Each.Maker == p })
+	for i := range c.g.Phases {
+		if each := c.g.Phases[i].Each; each != nil && each.Maker == p {
+			return true
+		}
+	}
+	return false
 }
 
 // templated says that a pattern holds what looks like a template.

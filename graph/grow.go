@@ -254,6 +254,14 @@ func (g *Graph) Lane(p PhaseID) string {
 // Order lists the phases as people read them: those of a pipeline in their order, each with what it runs right
 // behind it. What is gone comes last of its kind.
 func (g *Graph) Order() []PhaseID {
+	grown := false
+	out := make([]PhaseID, len(g.Phases))
+	for i := range g.Phases {
+		out[i], grown = PhaseID(i), grown || g.Phases[i].Item != nil
+	}
+	if !grown { // everything stands where it is listed
+		return out
+	}
 	inner := map[PhaseID][]PhaseID{}
 	for i := range g.Phases {
 		owner := g.Phases[i].Owner
@@ -266,7 +274,7 @@ func (g *Graph) Order() []PhaseID {
 			inner[owner] = append(slices.Clone(own), gone...)
 		}
 	}
-	out := make([]PhaseID, 0, len(g.Phases))
+	out = out[:0]
 	var list func(owner PhaseID)
 	list = func(owner PhaseID) {
 		for _, p := range inner[owner] {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strings"
 
 	"foundry/graph"
@@ -25,11 +24,10 @@ func sharedName(g *graph.Graph, p graph.PhaseID) string {
 
 // isItem says whether a name that the graph does not have is that of an item itself, and of which phase.
 func isItem(g *graph.Graph, name string) (*graph.Phase, bool) {
-	i := slices.IndexFunc(g.Phases, func(ph graph.Phase) bool {
-		return ph.Each != nil && strings.HasPrefix(name, ph.Name+"[") && strings.HasSuffix(name, "]")
-	})
-	if i < 0 {
-		return nil, false
+	for i := range g.Phases {
+		if ph := &g.Phases[i]; ph.Each != nil && strings.HasPrefix(name, ph.Name+"[") && strings.HasSuffix(name, "]") {
+			return ph, true
+		}
 	}
-	return &g.Phases[i], true
+	return nil, false
 }
