@@ -108,7 +108,10 @@ func (d *driver) review(ctx context.Context, s runner.State, c runner.Command, s
 	}
 	e.Checks = runner.CheckCited(runner.Cited(s, c.ID.Phase), d.callsOf(c), func(p string) bool {
 		p = path.Clean(p)
-		return p != "." && (d.Tree.Files([]string{p}, 0)[p].Exists || slices.Contains(changed, p))
+		if _, ok := (glob.Boundary{}).Check(p); !ok { // what is git's or Foundry's own shows nothing
+			return false
+		}
+		return d.Tree.Files([]string{p}, 0)[p].Exists || slices.Contains(changed, p)
 	})
 	send(e)
 }

@@ -197,6 +197,9 @@ func (m *Model) activity(p *report.Phase, v *report.Visit) string {
 	if v.Each != "" {
 		return m.itemsOf(v)
 	}
+	if v.Reviewing != "" {
+		return "review by agent " + report.Line(v.Reviewing)
+	}
 	if acts := m.acts[Visit{p.Name, v.N}]; len(acts) > 0 {
 		return acts[len(acts)-1]
 	}

@@ -353,13 +353,14 @@ func (v *Visit) add(e *runner.Event) {
 	case runner.ReviewChecked:
 		v.Violations = append(v.Violations, e.Outside...)
 	case runner.ReviewJudged:
-		v.Reviews = append(v.Reviews, reviewOf(e))
+		v.Reviews, v.Reviewing = append(v.Reviews, reviewOf(e)), ""
 	case runner.UndoDone:
 		if e.Purpose == runner.ForReview.String() {
 			v.Changed = e.Changed
 		}
 	case runner.TurnStarted:
 		if v.Turns++; e.OfReview() {
+			v.Reviewing = e.Agent
 			return
 		}
 		v.Agent, v.Harness = first(e.Agent, v.Agent), first(e.Harness, v.Harness)

@@ -80,6 +80,7 @@ type Visit struct {
 	TokensKnown bool               // of every turn
 	Gates       []Gate             // of the newest attempt
 	Reviews     []Review           // of all attempts
+	Reviewing   string             // the reviewer at work; "" when there is none
 	Violations  []runner.Violation // of all attempts
 	Changed     []string
 	Result      *runner.CommandResult
