@@ -147,7 +147,7 @@ func permissionTexts(wk *work, agent string, remembers bool) []string {
 	}
 	var parts []string
 	for _, a := range list {
-		word, then := "permitted", "Go on where you stopped, and use it; you may be asked for it once more."
+		word, then := "permitted", "Go on where you stopped, and use it; should you have to ask for it again, you have it."
 		if !a.allow {
 			word, then = "refused", "Go on without it."
 		}
