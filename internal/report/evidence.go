@@ -49,6 +49,9 @@ func (t *Trace) checks() (rows []finding, empty []string) {
 			if v.Reused != nil {
 				found += ", " + upToDate(v.Reused)
 			}
+			if v.Status == "fail" && v.Reason != "exit" && v.Reason != "timeout" {
+				found += ", but " + reasonText(v.Reason)
+			}
 			add(paint, p.Name, firstLine(v.Result.Command), found+notesOf(v.Result.Notes))
 		}
 		if v.Result != nil && v.Commit != "" && len(v.Result.Notes) > 0 {

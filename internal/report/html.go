@@ -21,9 +21,9 @@ func (t *Trace) HTML(f ReportFacts) (string, error) {
 			h.Facts = append(h.Facts, [2]string{fact[0], flat(fact[1])})
 		}
 		for i, row := range p.table {
-			cells := make([]string, len(row))
+			cells := make([]htmlCell, len(row))
 			for n := range row {
-				cells[n] = flat(row[n])
+				cells[n] = newHTMLCell(flat(row[n]))
 			}
 			if i == 0 {
 				h.Head = cells
@@ -54,11 +54,30 @@ type htmlPage struct {
 type htmlPart struct {
 	Name  string
 	Facts [][2]string
-	Head  []string
-	Rows  [][]string
+	Head  []htmlCell
+	Rows  [][]htmlCell
 	Items []string
 	Bars  []htmlBars
 	Total string
+}
+
+// htmlCell is a cell of a table: short ones stay on one line, so that it is the long ones that are broken.
+type htmlCell struct{ Text, Class string }
+
+const shortCell = 28
+
+func newHTMLCell(text string) htmlCell {
+	c := htmlCell{Text: text, Class: "long"}
+	if width(text) <= shortCell {
+		c.Class = "short"
+	}
+	switch text {
+	case "passed", "up to date", "approve":
+		c.Class += " good"
+	case "failed", "rejected", "reject", "undone", "not undone":
+		c.Class += " bad"
+	}
+	return c
 }
 
 // htmlBars is a row of the waterfall: a phase, a bar a visit.
@@ -116,7 +135,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; } th, td { text-align: left; vertical-align: top; padding: .2rem 1.2rem .2rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-th { font-weight: 600; }
+th { font-weight: 600; } .short { white-space: nowrap; } .long { min-width: 14rem; } .wide + .wide { margin-top: .8rem; }
 svg { width: 100%; height: 1rem; display: block; } rect.good { fill: var(--good); } rect.bad { fill: var(--bad); } rect.open { fill: var(--open); }
 .fall td:nth-child(2) { width: 100%; } .fall { width: 100%; } .fall td { overflow-wrap: normal; }
 </style>
@@ -128,15 +147,15 @@ svg { width: 100%; height: 1rem; display: block; } rect.good { fill: var(--good)
 {{- if .Facts}}
 <div class="wide"><table>
 {{- range .Facts}}
-<tr><th scope="row">{{index . 0}}</th><td>{{index . 1}}</td></tr>
+<tr><th scope="row" class="short">{{index . 0}}</th><td>{{index . 1}}</td></tr>
 {{- end}}
 </table></div>
 {{- end}}
 {{- if .Rows}}
 <div class="wide"><table>
-<tr>{{range .Head}}<th scope="col">{{.}}</th>{{end}}</tr>
+<tr>{{range .Head}}<th scope="col" class="short">{{.Text}}</th>{{end}}</tr>
 {{- range .Rows}}
-<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
+<tr>{{range .}}<td{{with .Class}} class="{{.}}"{{end}}>{{.Text}}</td>{{end}}</tr>
 {{- end}}
 </table></div>
 {{- end}}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"foundry/runner"
@@ -41,7 +42,7 @@ func failNote(v *Visit) string {
 	if v.Reason == "review" {
 		return text + prefixed(": ", firstLine(v.Text))
 	}
-	if said := firstLine(v.Text); said != "" && said != text {
+	if said := strings.TrimPrefix(firstLine(v.Text), "- "); said != "" && said != text { // the first of a list
 		text = said
 	}
 	return text

@@ -15,7 +15,11 @@ func Remote(dir string) string {
 	if unix.Statfs(dir, &st) != nil {
 		return ""
 	}
-	if name, ok := remotes[int64(st.Type)]; ok {
+	return remote(int64(st.Type))
+}
+
+func remote(kind int64) string {
+	if name, ok := remotes[kind]; ok {
 		return "the files lie on " + name + ", which does not tell of all changes"
 	}
 	return ""
