@@ -36,6 +36,9 @@ type events struct {
 	w       *fsnotify.Watcher
 	watched map[string]bool
 	closed  bool
+
+	lost     chan struct{} // something may have been lost
+	draining sync.WaitGroup
 }
 
 // openEvents watches every directory of the tree, and takes the first look at its files on the way.
@@ -44,13 +47,14 @@ func openEvents(ctx context.Context, t *tree, probe string) (*events, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &events{t: t, w: w, watched: map[string]bool{}}
+	e := &events{t: t, w: w, watched: map[string]bool{}, lost: make(chan struct{}, 1)}
 	if err := try(ctx, w, probe); err != nil {
 		w.Close()
 		return nil, err
 	}
+	e.draining.Go(func() { e.drain(w) })
 	if err := t.load(ctx, e.add); err != nil {
-		w.Close()
+		e.close()
 		return nil, e.explain(ctx, err)
 	}
 	return e, nil
@@ -148,14 +152,8 @@ func (e *events) next(ctx context.Context) (hints []string, all bool, err error)
 		if hints, err = e.hint(ctx, hints, ev); err != nil {
 			return nil, false, err
 		}
-	case err, ok := <-w.Errors:
-		if !ok {
-			return nil, false, e.ended(w)
-		}
-		if errors.Is(err, fsnotify.ErrEventOverflow) {
-			return nil, true, nil
-		}
-		return nil, true, nil // whatever it was, something may have been lost
+	case <-e.lost:
+		return nil, true, nil
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
@@ -174,6 +172,18 @@ func (e *events) next(ctx context.Context) (hints []string, all bool, err error)
 		break
 	}
 	return hints, false, nil
+}
+
+// drain takes the errors of a watcher as they come. The library holds its lock until somebody has taken one; whoever adds
+// or removes a directory meanwhile would wait for ever if he were the one to take it. Whatever an error is, something may
+// have been lost.
+func (e *events) drain(w *fsnotify.Watcher) {
+	for range w.Errors {
+		select {
+		case e.lost <- struct{}{}:
+		default: // that is known already
+		}
+	}
 }
 
 // ended: the events of a watcher end when another one took its place, and when all is over.
@@ -250,8 +260,14 @@ func (e *events) again(ctx context.Context) error {
 		return err
 	}
 	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		w.Close()
+		return fs.ErrClosed
+	}
 	old := e.w
 	e.w, e.watched = w, map[string]bool{}
+	e.draining.Go(func() { e.drain(w) })
 	e.mu.Unlock()
 	old.Close()
 	if err := e.t.directories(ctx, "", e.add); err != nil {
@@ -262,7 +278,9 @@ func (e *events) again(ctx context.Context) error {
 
 func (e *events) close() error {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.closed = true
-	return e.w.Close()
+	err := e.w.Close()
+	e.mu.Unlock()
+	e.draining.Wait()
+	return err
 }

@@ -355,6 +355,31 @@ func TestEventsAreLost(t *testing.T) {
 	b.want("printf 2 >src/new/n.go", "modified src/new/n.go")
 }
 
+// TestErrorsAreTakenAtOnce: the library waits with its lock held until an error is taken, so that it must be taken while
+// nobody waits for events.
+func TestErrorsAreTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := openEvents(t.Context(), newTree(root, nil, time.Second), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	for range 3 {
+		select {
+		case e.w.Errors <- fsnotify.ErrEventOverflow:
+		case <-time.After(time.Minute):
+			t.Fatal("an error is not taken before somebody waits for events")
+		}
+	}
+	if _, all, err := e.next(t.Context()); !all || err != nil {
+		t.Errorf("nobody was told that events were lost: %v", err)
+	}
+}
+
 func TestRootGoes(t *testing.T) {
 	t.Parallel()
 	b := start(t, Options{Mode: Events})
