@@ -45,7 +45,7 @@ var (
 		"skipped", "not_run", "stopped", "unverified", "blocked"}}
 	endedType      = &dsl.Type{Kind: dsl.String, Enum: []string{"success", "fail", "rejected", "skipped", "unverified"}}
 	callReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "acceptance", "abort", "spent", "no_progress", "unmatched", "criterion", "expression"}}
-	eachReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "unmatched", "expression"}}
+	eachReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "unmatched", "review", "expression"}}
 	reasonType     = &dsl.Type{Kind: dsl.String, Enum: []string{"", "exit", "timeout", "envelope", "truncated", "boundary", "gate",
 		"reported", "harness", "rejected", "review", "expression"}}
 	answerType = &dsl.Type{Kind: dsl.String, Enum: []string{"approve", "reject"}}
