@@ -26,10 +26,14 @@ func TestDigests(t *testing.T) {
 		}
 	}
 	var s Digests
-	later := time.Duration(0) // by which the clock is ahead of when files are touched
+	later := time.Second // by which the clock is ahead of when the file was touched
 	look := func() string {
 		t.Helper()
-		got, err := s.of(dir, []string{"*.txt"}, func() time.Time { return time.Now().Add(later) })
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.of(dir, []string{"*.txt"}, func() time.Time { return changedAt(t, info).Add(later) })
 		if err != nil {
 			t.Fatal(err)
 		}
