@@ -227,7 +227,8 @@ func TestWatchOnATerminal(t *testing.T) {
 	x := startIn(t, map[string]string{"foundry.yaml": checks, "a.txt": "first"}, false, "watch")
 	save := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(x.cmd.Dir, name), []byte(text), 0o644); err != nil {
+		whole := filepath.Join(t.TempDir(), name) // saved in one step: a file that is emptied first is saved twice
+		if err := errors.Join(os.WriteFile(whole, []byte(text), 0o644), os.Rename(whole, filepath.Join(x.cmd.Dir, name))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,16 +81,3 @@ func TestRunsGoBackAndOn(t *testing.T) {
 		t.Fatal("no run went back")
 	}
 }
-
-// endsAtOnce says whether the visit with which a log begins has ended before the next fact.
-func endsAtOnce(log []runner.Event) bool {
-	for _, e := range log[1:] {
-		if e.Fact() {
-			return false
-		}
-		if e.Kind == runner.PhaseEnded && e.Phase == log[0].Phase {
-			return true
-		}
-	}
-	return false
-}
