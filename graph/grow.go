@@ -309,32 +309,56 @@ func (g *Graph) Expect(name string) (*Phase, bool) {
 		if of.Each == nil || !ok || rest == "" {
 			continue
 		}
-		if rest[0] == '[' {
-			end := len(rest) - 1
-			if of.Each.Callee != nil && rest[end] != ']' {
-				end = strings.Index(rest, "]/")
-			}
-			if end < 2 || rest[end] != ']' {
-				continue
-			}
-			rest = rest[end+1:]
+		if one, ok := of.called(name, rest); ok {
+			return one, true
 		}
-		if rest == "" {
+		if isKey(rest) {
 			one := *of
 			one.ID, one.Kind, one.Each, one.Call, one.Name = -1, of.Each.Kind, nil, of.Each.Call, name
 			return &one, true
 		}
-		inner, ok := strings.CutPrefix(rest, "/")
-		if !ok || of.Each.Callee == nil {
+	}
+	return nil, false
+}
+
+// called finds a phase of the pipeline that the items of a phase call. rest is what its name has behind that of the
+// phase: a key may stand before the slash, and hold whatever a name holds.
+func (ph *Phase) called(name, rest string) (*Phase, bool) {
+	if ph.Each.Callee == nil {
+		return nil, false
+	}
+	for at := range len(rest) {
+		if rest[at] != '/' || at > 0 && !isKey(rest[:at]) {
 			continue
 		}
-		if found, ok := of.Each.Callee.Expect(inner); ok {
+		if found, ok := ph.Each.Callee.Expect(rest[at+1:]); ok {
 			one := *found
 			one.ID, one.Owner, one.Agent, one.Name = -1, -1, -1, name
 			return &one, true
 		}
 	}
 	return nil, false
+}
+
+// isKey says whether a part of a name is a key in its brackets.
+func isKey(part string) bool {
+	return len(part) > 2 && part[0] == '[' && part[len(part)-1] == ']'
+}
+
+// Repeats finds the phase that a name which the graph does not have, or one of its own, is an item of. It is nil of
+// what is no item, and of an item in what another item calls.
+func (g *Graph) Repeats(name string) *Phase {
+	for i := range g.Phases {
+		of := &g.Phases[i]
+		rest, ok := strings.CutPrefix(name, of.Name)
+		if of.Each == nil || !ok || !isKey(rest) {
+			continue
+		}
+		if _, inner := of.called(name, rest); !inner {
+			return of
+		}
+	}
+	return nil
 }
 
 // Regrow is a graph with the items that another one has in the phases of the same name, as far as a phase says the

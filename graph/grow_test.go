@@ -187,3 +187,48 @@ func TestReadItems(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 }
+
+// TestExpectNested holds that the items of what an item calls are what their own phase makes of them, whatever their
+// keys hold.
+func TestExpectNested(t *testing.T) {
+	t.Parallel()
+	g := compile(t, `version: 1
+default: outer
+pipelines:
+  inner:
+    phases:
+      - {id: prep, run: ls}
+      - {id: do, run: ls, each: {in: lines(phases.prep.output), limit: 3}}
+  outer:
+    params: {list: {type: list, default: [a, b]}}
+    phases:
+      - {id: all, call: inner, each: {in: params.list, limit: 3}}
+      - {id: flat, run: ls, each: {in: params.list, limit: 3}}
+`)
+	for name, want := range map[string]struct {
+		kind graph.PhaseKind
+		of   string // the phase of the graph that it is an item of
+	}{
+		"all[b]/do[p]":   {graph.Code, ""},
+		"all[b]/do":      {graph.FansOut, ""},
+		"all/do[p]":      {graph.Code, ""},
+		"all[b]/prep":    {graph.Code, ""},
+		"all[b]":         {graph.Calls, "all"},
+		"all[b]/x]":      {graph.Calls, "all"},
+		"all[b]/x]/prep": {graph.Code, ""},
+		"all[b]/do[x/y]": {graph.Code, ""},
+		"flat[a]/do[b]":  {graph.Code, "flat"},
+	} {
+		ph, ok := g.Expect(name)
+		if !ok || ph.Kind != want.kind || ph.Name != name {
+			t.Errorf("%s: expected %v, %+v", name, ok, ph)
+		}
+		of := ""
+		if p := g.Repeats(name); p != nil {
+			of = p.Name
+		}
+		if of != want.of {
+			t.Errorf("%s is an item of %q, not of %q", name, of, want.of)
+		}
+	}
+}

@@ -122,8 +122,8 @@ func (c *coverage) add(g *graph.Graph, events []runner.Event, values []valueItem
 
 // item takes an event of an item.
 func (c *coverage) item(g *graph.Graph, e *runner.Event) {
-	of, ok := isItem(g, e.Phase)
-	if !ok {
+	of := g.Repeats(e.Phase)
+	if of == nil {
 		return
 	}
 	switch e.Kind {

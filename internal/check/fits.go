@@ -157,7 +157,7 @@ func (p *preparing) label(label schema.Text) {
 		return
 	}
 	var known []string
-	if of, ok := isItem(p.g, from); ok && len(of.Each.Rules) > 0 {
+	if of := p.g.Repeats(from); of != nil && len(of.Each.Rules) > 0 {
 		known = append(known, from+" -> "+from)
 	}
 	for i := range p.g.Rules {

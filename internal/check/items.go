@@ -1,10 +1,6 @@
 package check
 
-import (
-	"strings"
-
-	"foundry/graph"
-)
+import "foundry/graph"
 
 // This file names the items of phases that are repeated over lists. No graph has them before a run, so a test says
 // what it gives by the name that an item will have, and what it gives under the name of the phase serves every item
@@ -20,14 +16,4 @@ func sharedName(g *graph.Graph, p graph.PhaseID) string {
 		return sharedName(g, ph.Owner) + "/" + ph.Local
 	}
 	return ph.Name
-}
-
-// isItem says whether a name that the graph does not have is that of an item itself, and of which phase.
-func isItem(g *graph.Graph, name string) (*graph.Phase, bool) {
-	for i := range g.Phases {
-		if ph := &g.Phases[i]; ph.Each != nil && strings.HasPrefix(name, ph.Name+"[") && strings.HasSuffix(name, "]") {
-			return ph, true
-		}
-	}
-	return nil, false
 }

@@ -214,7 +214,7 @@ func (p *preparing) given() {
 			first := ""
 			if ph.Each == nil && ph.Call.Last > ph.ID {
 				first = p.g.Phases[ph.ID+1].Name
-			} else if of, ok := isItem(p.g, ph.Name); ok {
+			} else if of := p.g.Repeats(ph.Name); of != nil {
 				first = ph.Name + "/" + of.Each.Callee.Phases[0].Name
 			} else if ph.Each != nil {
 				first = ph.Name + "/" + ph.Each.Callee.Phases[0].Name
