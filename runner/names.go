@@ -16,6 +16,16 @@ func Within(of, name string) bool {
 	return ok && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "["))
 }
 
+// Typed is the name of a phase as a person types it in a shell: the brackets and blanks of a key mean something there.
+func Typed(phase string) string {
+	if !strings.ContainsFunc(phase, func(r rune) bool { return !strings.ContainsRune(plainInShells, r) }) {
+		return phase
+	}
+	return "'" + strings.ReplaceAll(phase, "'", `'\''`) + "'"
+}
+
+const plainInShells = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@"
+
 // longestFile is how long the name of a phase may be as a part of the name of a file, in bytes.
 const longestFile = 120
 

@@ -30,3 +30,12 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+func TestTyped(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"build": "build", "sub/build@2": "sub/build@2", "go[a]": "'go[a]'", "go[b c]": "'go[b c]'", "go[it's $x]": `'go[it'\''s $x]'`} {
+		if got := Typed(name); got != want {
+			t.Errorf("%s is typed %s, want %s", name, got, want)
+		}
+	}
+}

@@ -211,3 +211,35 @@ func TestExploreKnowsItems(t *testing.T) {
 		t.Errorf("%d ways: %s", len(x.Items), x.Text())
 	}
 }
+
+// TestGivenAtEveryDepth holds that what is given without a key, at whatever depth, serves the items that are given
+// nothing of their own.
+func TestGivenAtEveryDepth(t *testing.T) {
+	t.Parallel()
+	g := compile(t, loops+`
+pipelines:
+  inner:
+    phases:
+      - {id: prep, run: ls}
+      - {id: do, run: ls, each: {in: lines(phases.prep.output), limit: 3}}
+  p:
+    params: {list: {type: list, default: [a, b]}}
+    phases:
+      - {id: all, call: inner, each: {in: params.list, limit: 3}}
+`, "p")
+	for _, given := range []map[string][]Given{
+		{"all/do": {out(0, "")}},
+		{"all[a]/do": {out(0, "")}, "all[b]/do": {out(0, "")}},
+		{"all/do[p]": {out(0, "")}},
+		{"all[a]/do[p]": {out(0, "")}, "all/do": {out(0, "")}},
+	} {
+		given["all/prep"] = []Given{out(0, "p\n")}
+		w := &World{Phases: given}
+		r := run(t, g, w)
+		wantPath(t, r, "all all[a] all[a]/prep all[a]/do all[a]/do[p] all[b] all[b]/prep all[b]/do all[b]/do[p]")
+		wantEnd(t, r, "accepted", "")
+		if left := w.Left(); len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+	}
+}

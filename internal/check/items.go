@@ -6,14 +6,20 @@ import "foundry/graph"
 // what it gives by the name that an item will have, and what it gives under the name of the phase serves every item
 // by itself.
 
-// sharedName is the name under which a test gives something for all items: without their keys.
-func sharedName(g *graph.Graph, p graph.PhaseID) string {
+// servedBy lists the names under which a test may give something for a phase: its own, then those without the key of
+// the innermost item, of the one around it, and of both, the most particular first.
+func servedBy(g *graph.Graph, p graph.PhaseID) []string {
 	ph := &g.Phases[p]
-	switch {
-	case ph.Item != nil:
-		return sharedName(g, ph.Owner)
-	case ph.Owner >= 0:
-		return sharedName(g, ph.Owner) + "/" + ph.Local
+	if ph.Owner < 0 {
+		return []string{ph.Name}
 	}
-	return ph.Name
+	var names []string
+	for _, owner := range servedBy(g, ph.Owner) {
+		if ph.Item != nil {
+			names = append(names, owner+"["+ph.Item.Key+"]", owner)
+		} else {
+			names = append(names, owner+"/"+ph.Local)
+		}
+	}
+	return names
 }

@@ -237,8 +237,10 @@ func (w *World) next(g *graph.Graph, c runner.Command, lists map[string][]Given,
 	}
 	key := used{name, c.ID.Kind == runner.CheckCriterion}
 	from := name
-	if _, own := lists[name]; !own && !key.criterion && c.ID.Phase >= 0 {
-		from = sharedName(g, c.ID.Phase)
+	if !key.criterion && c.ID.Phase >= 0 {
+		names := servedBy(g, c.ID.Phase)
+		given := func(name string) bool { _, ok := lists[name]; return ok }
+		from = names[max(slices.IndexFunc(names, given), 0)]
 	}
 	list, n := lists[from], w.served[key]
 	if from != name {

@@ -101,6 +101,10 @@ func (s *session) show(c *cli.Context) error {
 	}
 	trace := report.TraceOf(id, events)
 	facts := report.Facts{Graph: g, Records: s.display(pl.store.Dir(id)), Now: time.Now(), Verbose: s.verbose, Live: live}
+	if !live {
+		trace.Abandon()
+		facts.Now = trace.Last // what was cut off did not go on until now
+	}
 	if name := c.Args().Get(1); name != "" {
 		phase, visit, err := report.PhaseArg(name)
 		if err != nil {

@@ -23,7 +23,7 @@ func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send
 	text, err := runner.Question(d.g(), s, c.ID.Phase)
 	if asked, ok := s.Asked(c.ID.Phase); ok {
 		e.Kind, e.Turn, e.Agent = runner.PermissionAnswered, asked.Turn, asked.Agent
-		about, text = "foundry logs "+d.Record.ID()+" "+e.Phase, asked.Text
+		about, text = "foundry logs "+d.Record.ID()+" "+runner.Typed(e.Phase), asked.Text
 	}
 	if err != nil {
 		send(failed(c, e.Phase, err))

@@ -106,7 +106,7 @@ func (a *asker) put(ctx context.Context, asked runner.Event) (harness.Decision, 
 		defer cancel()
 	}
 	run := a.d.Record.ID()
-	answer, ok := a.d.Ask(limited, Question{Run: run, Phase: asked.Phase, Text: asked.Text, Diff: "foundry logs " + run + " " + asked.Phase})
+	answer, ok := a.d.Ask(limited, Question{Run: run, Phase: asked.Phase, Text: asked.Text, Diff: "foundry logs " + run + " " + runner.Typed(asked.Phase)})
 	answered := a.d.named(a.c, runner.PermissionAnswered)
 	answered.Turn, answered.Agent = a.c.ID.Turn, a.agent.Name
 	ok = ok && limited.Err() == nil

@@ -2,6 +2,8 @@ package report
 
 import (
 	"strings"
+
+	"foundry/runner"
 )
 
 // Brief is a run in one line: each phase that was entered with how it ended, and where to look for the first that did
@@ -22,7 +24,7 @@ func (t *Trace) Brief(s Style) string {
 		case v.Status == "fail":
 			text += " (" + failNote(v) + ")"
 			if look == "" {
-				look = "foundry logs " + t.ID + " " + p.Name
+				look = "foundry logs " + t.ID + " " + runner.Typed(p.Name)
 			}
 		}
 		parts = append(parts, text)

@@ -44,12 +44,16 @@ func (t *Trace) Add(e *runner.Event) {
 	}
 }
 
-// position is where a new phase stands: what belongs to an item, and the item, behind the phase that is repeated and all
-// that belongs to it already, any other phase at the end.
+// position is where a new phase stands: what belongs to an item, and the item, behind the innermost phase that it belongs
+// to and all that belongs to that one already, any other phase at the end.
 func (t *Trace) position(name string) int {
-	of, _, item := strings.Cut(name, "[")
-	at := slices.IndexFunc(t.Phases, func(p *Phase) bool { return p.Name == of })
-	if !item || at < 0 {
+	at, of := -1, ""
+	for i, p := range t.Phases {
+		if len(p.Name) > len(of) && strings.Contains(name, "[") && runner.Within(p.Name, name) {
+			at, of = i, p.Name
+		}
+	}
+	if at < 0 {
 		return len(t.Phases)
 	}
 	for at++; at < len(t.Phases) && runner.Within(of, t.Phases[at].Name); at++ {
@@ -295,7 +299,7 @@ func (t *Trace) Culprit() string {
 			continue
 		}
 		for _, p := range t.Phases {
-			if strings.Contains(s.Term, `"`+p.Name+`"`) || strings.Contains(s.Term, "phases."+p.Name+".") {
+			if s.Term == "all_phases_pass" && p.Status == "unverified" || strings.Contains(s.Term, `"`+p.Name+`"`) || strings.Contains(s.Term, "phases."+p.Name+".") {
 				return p.Name
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"foundry/runner"
 )
 
 // This file says what a person can do next with a run, and sums up one that was not accepted.
@@ -86,7 +88,7 @@ func (t *Trace) goOn(f Facts) []Step {
 		if len(t.Asks) == 0 {
 			return []Step{{"foundry resume " + id + ` -m "…"`, "answer what blocks it"}}
 		}
-		a := t.Asks[0].Phase
+		a := runner.Typed(t.Asks[0].Phase)
 		return []Step{{"foundry approve " + id + " " + a, "yes, and go on"}, {"foundry reject " + id + " " + a + ` -m "…"`, "no, and why"}}
 	case "paused", "interrupted":
 		return []Step{{"foundry resume " + id, "go on where it stopped"}}
@@ -120,16 +122,17 @@ func (t *Trace) discard() []Step {
 func (t *Trace) afterRefused() []Step {
 	id := t.ID
 	var steps []Step
-	spent := t.Word == "spent"
+	spent, unverified := t.Word == "spent", false
 	if p := t.Phase(t.Culprit()); p != nil {
 		verb := "show"
+		unverified = p.Status == "unverified"
 		if v := p.Newest(); v != nil {
 			if v.Result != nil {
 				verb = "logs"
 			}
 			spent = spent || len(v.Spent) > 0 // in a call, which failed for it
 		}
-		steps = append(steps, Step{fmt.Sprintf("foundry %s %s %s", verb, id, p.Name), "what went wrong"})
+		steps = append(steps, Step{fmt.Sprintf("foundry %s %s %s", verb, id, runner.Typed(p.Name)), "what went wrong"})
 	}
 	limit, budget := strings.CutPrefix(t.Word, "budget:")
 	switch {
@@ -138,7 +141,7 @@ func (t *Trace) afterRefused() []Step {
 		steps = append([]Step{{"foundry resume " + id + " --limit " + limit + "=" + grant, "give it more and go on"}}, steps...)
 	case spent:
 		steps = append(steps, Step{"foundry resume " + id + " --retry 1", "one more round"})
-	case t.Word == "orphaned", t.Status == "failed", t.Word == "unmatched":
+	case t.Word == "orphaned", unverified, t.Status == "failed", t.Word == "unmatched":
 		steps = append(steps, Step{"foundry resume " + id, "try again from there"})
 	}
 	if len(steps) == 0 {

@@ -266,6 +266,7 @@ func TestNext(t *testing.T) {
 func TestCulprit(t *testing.T) {
 	t.Parallel()
 	falsy := runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "acceptance", Seen: []runner.Seen{{Term: `passed("a")`, Value: "true"}, {Term: `passed("b")`, Value: "false"}}}
+	whole := runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "acceptance", Seen: []runner.Seen{{Term: "all_phases_pass", Value: "false"}}}
 	for name, c := range map[string]struct {
 		log  *tape
 		want string
@@ -273,6 +274,7 @@ func TestCulprit(t *testing.T) {
 		"spent":                 {refused(), "review"},
 		"repaired":              {repaired(), ""},
 		"a term that is false":  {start("a", "b").on("a", 1, entered, ended("success", "", "")).add(falsy), "b"},
+		"not verified":          {start("a", "b").on("a", 1, entered, ended("success", "", "")).on("b", 1, entered, ended("unverified", "", "")).add(whole), "b"},
 		"the last that failed":  {start("a", "b").on("a", 1, entered, ended("fail", "exit", "")).at(9).on("b", 1, entered, ended("fail", "gate", "")).add(falsy), "b"},
 		"the one that aborted":  {start("a", "b").on("a", 1, entered, ended("fail", "exit", ""), runner.Event{Kind: runner.RouteTaken, Target: "abort"}).at(9).on("b", 1, runner.Event{Kind: runner.PhaseStopped}), "a"},
 		"forgotten by a resume": {refused().add(runner.Event{Kind: runner.RunResumed}).on("review", 2, runner.Event{Kind: runner.PhaseQueued}), ""},
@@ -280,6 +282,22 @@ func TestCulprit(t *testing.T) {
 		if got := TraceOf(id, c.log.events).Culprit(); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestOrderOfItems holds that what belongs to an item stands behind it, at every depth, in whatever order it begins.
+func TestOrderOfItems(t *testing.T) {
+	t.Parallel()
+	log := start("all", "z")
+	for _, name := range []string{"all[a]", "all[a]/do", "all[b]", "all[b]/do", "all[b]/do[p]", "all[a]/do[p]", "all[b]/do[q]", "all[a]/do[q/r]"} {
+		log = log.on(name, 1, entered)
+	}
+	var got []string
+	for _, p := range TraceOf(id, log.events).Phases {
+		got = append(got, p.Name)
+	}
+	if want := "all all[a] all[a]/do all[a]/do[p] all[a]/do[q/r] all[b] all[b]/do all[b]/do[p] all[b]/do[q] z"; strings.Join(got, " ") != want {
+		t.Errorf("order\n got %s\nwant %s", strings.Join(got, " "), want)
 	}
 }
 
