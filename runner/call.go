@@ -183,7 +183,11 @@ func (m *machine) halt() bool {
 			m.stop(p)
 			return true
 		case m.frame(p).ending != nil:
-			m.leaveRest(p, "never entered", callStopped)
+			why := callStopped
+			if m.g.Phases[p].Each != nil {
+				why = listStopped
+			}
+			m.leaveRest(p, "never entered", why)
 			m.callEnds(p)
 			return true
 		}
@@ -191,8 +195,11 @@ func (m *machine) halt() bool {
 	return false
 }
 
-// callStopped is why a phase did not run when the call around it was stopped.
-const callStopped = "the call ended before it"
+// These are why a phase did not run when the call around it, or the list that it is an item of, was stopped.
+const (
+	callStopped = "the call ended before it"
+	listStopped = "the list was stopped before it"
+)
 
 // stop ends a phase at once; a call with all that it runs.
 func (m *machine) stop(p graph.PhaseID) {

@@ -156,7 +156,7 @@ func (m *machine) again(p graph.PhaseID) {
 func (m *machine) cutOffBy(set, goOn graph.Set) graph.Set {
 	for _, q := range m.s.plan.order {
 		ph, owner := m.s.phases[q], m.owner(q)
-		cut := ph.status == Stopped || ph.status == NotRun && (ph.why == stoppedBefore || ph.why == callStopped)
+		cut := ph.status == Stopped || ph.status == NotRun && (ph.why == stoppedBefore || ph.why == callStopped || ph.why == listStopped)
 		if !cut || set.Has(q) || owner >= 0 && !goOn.Has(owner) {
 			continue
 		}

@@ -116,11 +116,17 @@ func knownPhase(pl *place, id, name string) error {
 		if e.Phase == name || e.After != "" && "after."+e.After == name {
 			return nil
 		}
-		if e.Kind == runner.AfterStarted {
-			names = append(names, "after."+e.After)
+		known := ""
+		switch e.Kind {
+		case runner.AfterStarted:
+			known = "after." + e.After
+		case runner.PhaseQueued:
+			known = e.Phase
+		default:
+			continue
 		}
-		if e.Kind == runner.PhaseQueued {
-			names = append(names, e.Phase)
+		if !slices.Contains(names, known) {
+			names = append(names, known)
 		}
 	}
 	return badUsage("run %s has no phase %q", id, name).hintf("it has %s", strings.Join(names, ", "))

@@ -178,6 +178,9 @@ func (t *Trace) word(p *Phase, f Facts) (string, Paint) {
 	if p.Status == "running" && dead {
 		return "cut off", Yellow
 	}
+	if p.Status == "running" && !f.Live && (t.Status == "waiting" || t.Status == "paused") {
+		return statusWord(t.Status) // a call or a list, of which something waits
+	}
 	return statusWord(p.Status)
 }
 

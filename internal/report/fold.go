@@ -25,7 +25,7 @@ func (t *Trace) Add(e *runner.Event) {
 	}
 	p := t.byName[e.Phase]
 	if p == nil {
-		p = &Phase{Name: e.Phase, Status: "queued"}
+		p = &Phase{Name: e.Phase, Status: "queued", seq: e.Seq}
 		t.byName[e.Phase] = p
 		t.Phases = slices.Insert(t.Phases, t.position(e.Phase), p)
 	}
@@ -61,9 +61,16 @@ func (t *Trace) position(name string) int {
 	return at
 }
 
-// rewind forgets the visits that began behind the point that the run goes back to; they stay in the log.
+// rewind forgets the visits, and the items, that began behind the point that the run goes back to; they stay in the log.
 func (t *Trace) rewind(e *runner.Event) {
 	t.Seen, t.Text, t.Hint, t.blame, t.Paused, t.Asks, t.Settled = nil, "", "", "", time.Time{}, nil, ""
+	t.Phases = slices.DeleteFunc(t.Phases, func(p *Phase) bool {
+		later := p.seq > e.To
+		if later {
+			delete(t.byName, p.Name)
+		}
+		return later
+	})
 	for _, p := range t.Phases {
 		p.Visits = slices.DeleteFunc(p.Visits, func(v *Visit) bool { return v.seq > e.To })
 		p.Status, p.Why = "queued", ""

@@ -55,6 +55,8 @@ type Phase struct {
 	Status string // queued, running, waiting, success, fail, …
 	Why    string // of skipped, not_run, stopped and blocked
 	Visits []*Visit
+
+	seq int // of the first event that speaks of it
 }
 
 // Visit is one entry into a phase.
