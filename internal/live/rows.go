@@ -233,12 +233,7 @@ func (m *Model) itemsOf(v *report.Visit) string {
 func (m *Model) took(p *report.Phase) string {
 	var sum time.Duration
 	for _, v := range p.Visits {
-		switch {
-		case !v.Ended.IsZero():
-			sum += v.Ended.Sub(v.Started)
-		case m.now.After(v.Started):
-			sum += m.now.Sub(v.Started)
-		}
+		sum += v.Took(m.now)
 	}
 	return report.Duration(sum)
 }

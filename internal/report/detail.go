@@ -68,7 +68,11 @@ func (t *Trace) Detail(name string, visit int, s Style, f Facts) (string, error)
 	}
 	b := block{style: s}
 	b.line(s.Paint(Bold, fmt.Sprintf("%s@%d", flat(p.Name), v.N)) + "  " + s.Paint(Dim, fmt.Sprintf("of %d in %s", len(p.Visits), t.ID)))
-	v.outcome(&b, f)
+	word, paint := statusWord(v.Status)
+	if v == p.Newest() && v.Ended.IsZero() {
+		word, paint = t.word(p, f)
+	}
+	v.outcome(&b, f, word, paint)
 	v.entered(&b)
 	v.did(&b)
 	v.checked(&b)
@@ -110,8 +114,7 @@ func indented(raw json.RawMessage) string {
 	return out.String()
 }
 
-func (v *Visit) outcome(b *block, f Facts) {
-	word, paint := statusWord(v.Status)
+func (v *Visit) outcome(b *block, f Facts, word string, paint Paint) {
 	text := word
 	if v.Reason != "" {
 		text += ": " + reasonText(v.Reason)
@@ -138,9 +141,9 @@ func (v *Visit) outcome(b *block, f Facts) {
 	}
 	var parts []string
 	if !v.Ended.IsZero() {
-		parts = append(parts, Duration(v.Ended.Sub(v.Started)))
+		parts = append(parts, Duration(v.Took(f.Now)))
 	} else if f.Now.After(v.Started) {
-		parts = append(parts, Duration(f.Now.Sub(v.Started))+" up to now")
+		parts = append(parts, Duration(v.Took(f.Now))+" up to now")
 	}
 	if v.Attempts > 0 {
 		parts = append(parts, count(v.Attempts, "attempt"))

@@ -143,7 +143,7 @@ func (t *Trace) phasesPart(f ReportFacts) part {
 			}
 			took := "–"
 			if end := v.until(f.Facts, t.Last); !end.Before(v.Started) {
-				took = Duration(end.Sub(v.Started))
+				took = Duration(v.Took(end))
 			}
 			attempts := "–"
 			if v.Attempts > 0 {

@@ -202,12 +202,7 @@ func (p *Phase) time(f Facts) string {
 	}
 	var sum time.Duration
 	for _, v := range p.Visits {
-		switch {
-		case !v.Ended.IsZero():
-			sum += max(v.Ended.Sub(v.Started), 0) // the clock may have been set back
-		case f.Now.After(v.Started):
-			sum += f.Now.Sub(v.Started)
-		}
+		sum += v.Took(f.Now)
 	}
 	return Duration(sum)
 }
@@ -256,7 +251,7 @@ func (t *Trace) hasWorktree() bool {
 
 // kept says why a branch was not merged, where that is not what everybody expects.
 func (t *Trace) kept(b *block) {
-	if why, ok := strings.CutPrefix(t.Settled, "not merged: "); ok {
+	if why, ok := strings.CutPrefix(t.Settled, "not merged: "); ok && t.Merged == nil {
 		b.key("not merged", Yellow, why, prefixed("hint: ", t.SettledHint))
 	} else if why, ok := strings.CutPrefix(t.Settled, "kept: "); ok {
 		b.key("kept", Plainly, why)

@@ -14,6 +14,9 @@ import (
 // Add folds the next event of the log.
 func (t *Trace) Add(e *runner.Event) {
 	t.Outline.Add(e)
+	if e.Kind == runner.RunResumed {
+		t.rested(e)
+	}
 	t.Last = e.At
 	if e.Kind == runner.RunRewound {
 		t.rewind(e)
@@ -180,6 +183,7 @@ func (t *Trace) addPhase(p *Phase, e *runner.Event) {
 		return
 	case runner.PhaseStarted:
 		p.Status, p.Why = "running", ""
+		p.Newest().cutOff(t.left)
 		p.Visits = append(p.Visits, &Visit{N: e.Visit, seq: e.Seq, Started: e.At, Status: "running", Feedback: e.Feedback,
 			From: t.routes[p.Name], CostKnown: true, TokensKnown: true, Agent: e.Agent, Calls: e.Calls, Each: e.Each})
 		delete(t.routes, p.Name)

@@ -338,7 +338,7 @@ func (p *Plain) ended(e *runner.Event) string {
 	if v == nil {
 		return p.line(e, paint, word, firstLine(e.Text))
 	}
-	spent := Duration(v.Ended.Sub(v.Started))
+	spent := Duration(v.Took(v.Ended))
 	note := v.note()
 	if v.Answer != "" {
 		note = "" // the line before says what was answered

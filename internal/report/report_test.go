@@ -285,48 +285,6 @@ func TestCulprit(t *testing.T) {
 	}
 }
 
-// TestOrderOfItems holds that what belongs to an item stands behind it, at every depth, in whatever order it begins.
-func TestOrderOfItems(t *testing.T) {
-	t.Parallel()
-	log := start("all", "z")
-	for _, name := range []string{"all[a]", "all[a]/do", "all[b]", "all[b]/do", "all[b]/do[p]", "all[a]/do[p]", "all[b]/do[q]", "all[a]/do[q/r]"} {
-		log = log.on(name, 1, entered)
-	}
-	var got []string
-	for _, p := range TraceOf(id, log.events).Phases {
-		got = append(got, p.Name)
-	}
-	if want := "all all[a] all[a]/do all[a]/do[p] all[a]/do[q/r] all[b] all[b]/do all[b]/do[p] all[b]/do[q] z"; strings.Join(got, " ") != want {
-		t.Errorf("order\n got %s\nwant %s", strings.Join(got, " "), want)
-	}
-}
-
-// TestRewindForgetsItems holds that the items of a list that was read behind the point of a rewind are gone with it.
-func TestRewindForgetsItems(t *testing.T) {
-	t.Parallel()
-	log := start("plan", "do")
-	back := len(log.events)
-	log = log.on("do", 1, entered).on("do[a]", 1, entered).on("do[b]", 0, runner.Event{Kind: runner.PhaseQueued})
-	log = log.add(runner.Event{Kind: runner.RunRewound, To: log.events[back-1].Seq}).on("do", 2, entered).on("do[a]", 2, entered)
-	tr := TraceOf(id, log.events)
-	var got []string
-	for _, p := range tr.Phases {
-		got = append(got, p.Name+" "+p.Status)
-	}
-	if want := "plan queued, do running, do[a] running"; strings.Join(got, ", ") != want {
-		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
-	}
-}
-
-// TestWaitingList holds that a phase does not run when an item of it is what a run at rest waits for.
-func TestWaitingList(t *testing.T) {
-	t.Parallel()
-	tr := TraceOf(id, start("do").on("do", 1, runner.Event{Kind: runner.PhaseStarted, Each: "list"}).on("do[a]", 1, entered, runner.Event{Kind: runner.PhaseBlocked, Text: "no key"}).events)
-	if text := tr.Final(Style{}, Facts{}); !strings.HasPrefix(text, "waiting") || strings.Contains(text, "running") {
-		t.Error(text)
-	}
-}
-
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	tr := TraceOf(id, repaired().events)

@@ -19,6 +19,7 @@ type Trace struct {
 	Text       string        // what is said of the end of the run
 	Hint       string
 	Last       time.Time // when the newest event was
+	left       time.Time // of the last event before the run was gone on with
 	Asks       []Ask     // the questions that are open
 	Warnings   []string
 	Outside    []string  // what changed outside the worktree
@@ -64,7 +65,8 @@ type Visit struct {
 	N           int
 	seq         int // of the event that began it
 	Started     time.Time
-	Ended       time.Time // zero while it goes on
+	Ended       time.Time     // zero while it goes on
+	idle        time.Duration // in which no process carried the run on
 	Status      string
 	Reason      string
 	Text        string
