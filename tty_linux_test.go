@@ -156,12 +156,17 @@ func (x *onTerminal) shown() string {
 // wait waits until a text is on the terminal.
 func (x *onTerminal) wait(text string) {
 	x.t.Helper()
+	x.waitFor(fmt.Sprintf("%q", text), func(shown string) bool { return strings.Contains(shown, text) })
+}
+
+func (x *onTerminal) waitFor(what string, came func(shown string) bool) {
+	x.t.Helper()
 	late := time.After(60 * time.Second)
-	for !strings.Contains(x.shown(), text) {
+	for !came(x.shown()) {
 		select {
 		case <-x.more:
 		case <-late:
-			x.t.Fatalf("%q never came:\n%q", text, x.shown())
+			x.t.Fatalf("%s never came:\n%q", what, x.shown())
 		}
 	}
 }
@@ -243,8 +248,10 @@ func TestWatchOnATerminal(t *testing.T) {
 	x.keys("q")
 	x.wait(givesBack)
 	save("a.txt", "second")
-	x.wait("watch: a.txt modified")
-	x.wait("lint failed")
+	x.waitFor("the end of the run with the second text", func(shown string) bool {
+		_, after, read := strings.Cut(shown, "secondcat: mended")
+		return read && strings.Contains(after, "\nlint failed")
+	})
 	x.keys("\x03")
 	x.wait("watch: ended")
 	x.end(0)
