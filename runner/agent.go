@@ -185,6 +185,7 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 	if e.Tree != "" {
 		m.s.tree = e.Tree
 	}
+	m.doubt(p)
 	switch {
 	case m.cutOff(p):
 		m.finishWork(p)
@@ -212,6 +213,32 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 	default:
 		m.judge(p)
 	}
+}
+
+// doubt warns that what a phase may not have changed may be the work of another one that was at work meanwhile: the
+// first that is looked at answers for it, and nobody can tell.
+func (m *machine) doubt(p graph.PhaseID) {
+	w := &m.s.phases[p].work
+	if len(w.violations) == 0 {
+		return
+	}
+	var others []string
+	for q := range m.s.running.All {
+		switch m.s.phases[q].work.step {
+		case stepTurn, stepCommand, stepReview, stepBoundary:
+			if q != p {
+				others = append(others, m.g.Phases[q].Name)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	var paths []string
+	for _, v := range w.violations {
+		paths = append(paths, quote(v.Path))
+	}
+	m.warn(p, "%s was changed while %s ran too; it may be their doing, and is held against %s alone", strings.Join(paths, ", "), strings.Join(others, ", "), m.g.Phases[p].Name)
 }
 
 func (m *machine) gateChecked(p graph.PhaseID, e Event) {

@@ -140,3 +140,24 @@ func TestParallelWriters(t *testing.T) {
 	sc.verdict()
 	sc.end(RunAccepted, "")
 }
+
+// What a phase may not have changed may be the work of one that ran beside it.
+func TestParallelDoubt(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: one, run: make, writes: []}
+      - {id: two, run: make, writes: [], needs: []}
+`, RunInfo{Jobs: 4})
+	sc.feed(Event{Kind: SnapshotTaken, Phase: "one", Visit: 1, Attempt: 1, Tree: "t"})
+	sc.feed(Event{Kind: SnapshotTaken, Phase: "two", Visit: 1, Attempt: 1, Tree: "t"})
+	sc.runs("one two")
+	sc.exit("one", 0)
+	sc.feed(Event{Kind: BoundaryChecked, Phase: "one", Visit: 1, Attempt: 1, Tree: "t", Outside: []Violation{{Path: "README", Change: "changed", Reason: "read-only", Undone: true}}})
+	said := false
+	for _, e := range sc.log {
+		said = said || e.Kind == Warned && strings.Contains(e.Text, `"README" was changed while two ran too`)
+	}
+	if !said || sc.status("one") != Fail || sc.status("two") != Running {
+		t.Errorf("said %t; one is %s, two %s", said, sc.status("one"), sc.status("two"))
+	}
+}
