@@ -5,6 +5,7 @@ import (
 
 	"foundry/diag"
 	"foundry/dsl"
+	"foundry/schema"
 )
 
 // This file compiles the acceptance and asks, for each way in which the routes can leave phases out, whether
@@ -48,21 +49,8 @@ func (c *compiler) name(phase string) {
 func (c *compiler) criterion(i int) {
 	src := &c.p.Criteria[i]
 	out := Criterion{Name: src.Name.Value, Required: src.Required.Or(true)}
-	switch {
-	case src.Run.Set():
-		out.Command = Command{Script: c.script(src.Run), Timeout: commandTimeout}
-		out.Command.ExitCodes, out.Command.Nonzero = exitCodes(src.ExitCodes)
-	case src.Command.Set:
-		cmd, ok := c.cat.command(src.Command.Value)
-		if !ok {
-			c.unknownCommand(src.Command)
-			return
-		}
-		out.Command = *c.namedCommand(cmd)
-		if hasExitCodes(src.ExitCodes) {
-			out.Command.ExitCodes, out.Command.Nonzero = exitCodes(src.ExitCodes)
-		}
-	default: // reported when the file was read
+	var ok bool
+	if out.Command, ok = c.ownCommand(src.Command, schema.Command{Run: src.Run, ExitCodes: src.ExitCodes}); !ok {
 		return
 	}
 	out.Command.Env = mergeEnv(c.project, out.Command.Env)

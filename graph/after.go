@@ -26,24 +26,8 @@ func (c *compiler) after(on On, src *schema.AfterPhase) {
 	if src.When.Set {
 		out.When = c.cond(src.When.Frag, c.scopes.accept, boolType)
 	}
-	switch {
-	case src.Run.Set():
-		out.Command = *c.inPlace(schema.Command{Run: src.Run, Timeout: src.Timeout, Dir: src.Dir, ExitCodes: src.ExitCodes})
-	case src.Command.Set:
-		cmd, ok := c.cat.command(src.Command.Value)
-		if !ok {
-			c.unknownCommand(src.Command)
-			return
-		}
-		out.Command = *c.namedCommand(cmd)
-		if src.Dir.Set {
-			out.Command.Dir = c.dir(src.Dir)
-		}
-		out.Command.Timeout = src.Timeout.Or(out.Command.Timeout)
-		if hasExitCodes(src.ExitCodes) {
-			out.Command.ExitCodes, out.Command.Nonzero = exitCodes(src.ExitCodes)
-		}
-	default: // reported when the file was read
+	var ok bool
+	if out.Command, ok = c.ownCommand(src.Command, schema.Command{Run: src.Run, Timeout: src.Timeout, Dir: src.Dir, ExitCodes: src.ExitCodes}); !ok {
 		return
 	}
 	out.Command.Env = mergeEnv(c.project, out.Command.Env, c.env(src.Env))

@@ -127,6 +127,31 @@ func (c *compiler) inPlace(cmd schema.Command) *Command {
 	return out
 }
 
+// ownCommand compiles the command of something that is no phase: one in place, or the one that is named, with what is
+// said in place counting more. It is false when there is none, which was reported.
+func (c *compiler) ownCommand(name schema.Text, place schema.Command) (Command, bool) {
+	if place.Run.Set() {
+		return *c.inPlace(place), true
+	}
+	if !name.Set { // reported when the file was read
+		return Command{}, false
+	}
+	cmd, ok := c.cat.command(name.Value)
+	if !ok {
+		c.unknownCommand(name)
+		return Command{}, false
+	}
+	out := *c.namedCommand(cmd)
+	if place.Dir.Set {
+		out.Dir = c.dir(place.Dir)
+	}
+	out.Timeout = place.Timeout.Or(out.Timeout)
+	if hasExitCodes(place.ExitCodes) {
+		out.ExitCodes, out.Nonzero = exitCodes(place.ExitCodes)
+	}
+	return out, true
+}
+
 // commandReads checks what the texts of a gate's command read.
 func (c *compiler) commandReads(reader PhaseID, cmd *Command) {
 	for _, t := range cmd.Script.Argv {

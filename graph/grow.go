@@ -64,14 +64,9 @@ func (gr *grower) size(items []Item) int {
 
 // widen gives all sets room for the phases to come.
 func (gr *grower) widen() {
-	wide := func(s Set) Set {
-		out := NewSet(gr.total)
-		copy(out, s)
-		return out
-	}
 	for i := range gr.phases {
 		ph := &gr.phases[i]
-		ph.Before, ph.After = wide(ph.Before), wide(ph.After)
+		ph.Before, ph.After = ph.Before.Widened(gr.total), ph.After.Widened(gr.total)
 	}
 }
 
@@ -108,23 +103,21 @@ func (gr *grower) take(items []Item) {
 
 // leave makes an item of an earlier list, and what it calls, one that is gone.
 func (gr *grower) leave(id PhaseID) {
-	for i := range gr.phases {
-		if gr.within(id, PhaseID(i)) {
-			gr.phases[i].Gone = true
-		}
-	}
+	gr.setGone(id, true)
 	ph := &gr.phases[id]
 	ph.Needs, ph.Before, ph.After = nil, NewSet(gr.total), NewSet(gr.total)
 }
 
-// within says whether a phase is another one or belongs to what that one runs.
-func (gr *grower) within(id, p PhaseID) bool {
-	for ; p >= 0; p = gr.phases[p].Owner {
-		if p == id {
-			return true
+// setGone says of an item and of all that it runs whether the list still has it.
+func (gr *grower) setGone(id PhaseID, gone bool) {
+	for i := range gr.phases {
+		for p := PhaseID(i); p >= 0; p = gr.phases[p].Owner {
+			if p == id {
+				gr.phases[i].Gone = gone
+				break
+			}
 		}
 	}
-	return false
 }
 
 // item puts one item into the graph, or brings one that is there up to date.
@@ -190,11 +183,7 @@ func (gr *grower) again(ph *Phase) {
 	old := gr.phases[ph.ID]
 	gr.model(ph, ph.Item)
 	ph.Agent, ph.Review, ph.First, ph.Count, ph.Call = old.Agent, old.Review, old.First, old.Count, old.Call
-	for i := range gr.phases {
-		if gr.within(ph.ID, PhaseID(i)) {
-			gr.phases[i].Gone = false
-		}
-	}
+	gr.setGone(ph.ID, false)
 	gr.phases[ph.ID] = *ph
 }
 

@@ -142,7 +142,7 @@ func badKey(key string) string {
 		return "it is not UTF-8"
 	case len(key) > longestKey:
 		return fmt.Sprintf("it is longer than %d bytes", longestKey)
-	case strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }):
+	case strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return "it holds a character that cannot be printed"
 	}
 	return ""

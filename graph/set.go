@@ -8,6 +8,13 @@ type Set []uint64
 // NewSet makes an empty set for n phases.
 func NewSet(n int) Set { return make(Set, (n+63)/64) }
 
+// Widened is a copy of the set with room for n phases.
+func (s Set) Widened(n int) Set {
+	out := NewSet(n)
+	copy(out, s)
+	return out
+}
+
 // Has says whether p is in the set.
 func (s Set) Has(p PhaseID) bool {
 	return p >= 0 && int(p)/64 < len(s) && s[p/64]&(1<<(uint(p)%64)) != 0

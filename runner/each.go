@@ -139,9 +139,7 @@ func (m *machine) grow(p graph.PhaseID, items []graph.Item) {
 	m.g = graph.Grow(m.g, p, items)
 	m.s.grown = m.g
 	m.s.widen(m.g)
-	owned := graph.NewSet(len(m.g.Phases))
-	copy(owned, m.owned)
-	m.owned, m.s.plan = owned, newPlan(m.g)
+	m.owned, m.s.plan = m.owned.Widened(len(m.g.Phases)), newPlan(m.g)
 	m.recordItems(p)
 	for i := range m.g.Phases {
 		id := graph.PhaseID(i)
@@ -180,13 +178,9 @@ const notInList = "no longer in the list"
 
 // widen gives a state room for what its graph has more than before.
 func (s *State) widen(g *graph.Graph) {
-	wide := func(old graph.Set) graph.Set {
-		out := graph.NewSet(len(g.Phases))
-		copy(out, old)
-		return out
-	}
-	s.active, s.closed, s.blocked, s.running = wide(s.active), wide(s.closed), wide(s.blocked), wide(s.running)
-	for i := len(s.phases); i < len(g.Phases); i++ {
+	n := len(g.Phases)
+	s.active, s.closed, s.blocked, s.running = s.active.Widened(n), s.closed.Widened(n), s.blocked.Widened(n), s.running.Widened(n)
+	for i := len(s.phases); i < n; i++ {
 		s.phases = append(s.phases, &phase{status: Queued, pending: -1, toward: -1})
 		s.active.Add(graph.PhaseID(i))
 	}
