@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"foundry/internal/filestat"
 	"foundry/runner"
 	"foundry/secret"
 )
@@ -50,7 +51,7 @@ type stamp struct {
 	changed int64
 }
 
-func stampOf(info os.FileInfo) stamp { return stamp{info.ModTime(), changed(info)} }
+func stampOf(info os.FileInfo) stamp { return stamp{info.ModTime(), filestat.Changed(info)} }
 
 func (s stamp) is(t stamp) bool { return s.written.Equal(t.written) && s.changed == t.changed }
 

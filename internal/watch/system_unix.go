@@ -4,17 +4,9 @@ package watch
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"syscall"
 )
-
-func inode(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
-	}
-	return 0
-}
 
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 

@@ -1,11 +1,6 @@
 package watch
 
-import (
-	"io/fs"
-	"os"
-)
-
-func inode(fs.FileInfo) uint64 { return 0 }
+import "os"
 
 func isNotDir(error) bool { return false }
 

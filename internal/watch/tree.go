@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"foundry/internal/filestat"
 )
 
 // This file keeps what is known of the tree, and compares it with the disk. A file whose size, times, inode and
@@ -147,7 +149,7 @@ func look(info fs.FileInfo, now time.Time) *file {
 	if !mode.IsRegular() && mode&fs.ModeSymlink == 0 {
 		return nil
 	}
-	return &file{size: info.Size(), mtime: info.ModTime().UnixNano(), inode: inode(info), mode: mode & (fs.ModeSymlink | 0o100), racy: now.Sub(info.ModTime()) < coarse}
+	return &file{size: info.Size(), mtime: info.ModTime().UnixNano(), inode: filestat.Inode(info), mode: mode & (fs.ModeSymlink | 0o100), racy: now.Sub(info.ModTime()) < coarse}
 }
 
 // content is what the file holds, as far as it was read. One that was not counts as different from every other.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"foundry/internal/filestat"
 	"foundry/internal/process"
 )
 
@@ -61,6 +62,19 @@ type identity struct {
 	mtime, ctime int64 // nanoseconds
 	inode        uint64
 	mode         fs.FileMode
+}
+
+// identify returns what tells whether a file was written or replaced.
+func identify(path string) (identity, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return identity{}, err
+	}
+	return identityOf(st), nil
+}
+
+func identityOf(st fs.FileInfo) identity {
+	return identity{size: st.Size(), mtime: st.ModTime().UnixNano(), ctime: filestat.Changed(st), inode: filestat.Inode(st), mode: st.Mode()}
 }
 
 const stateFile = "foundry.json"

@@ -1,5 +1,0 @@
-package workspace
-
-import "syscall"
-
-func ctime(st *syscall.Stat_t) int64 { return st.Ctimespec.Nano() }
