@@ -51,7 +51,7 @@ func (id ID) String() string {
 // that the kind names, with the same phase, visit, attempt and turn.
 type Command struct {
 	ID      ID
-	Event   Event     // of Record
+	Event   *Event    // of Record
 	Purpose Purpose   // of TakeSnapshot and SendTurn; of UndoPhase when it is for a review
 	Agent   int       // of SendTurn: index into Graph.Agents
 	Session int       // of SendTurn: the turn's number within the agent's session, from 1

@@ -179,7 +179,9 @@ const notInList = "no longer in the list"
 // widen gives a state room for what its graph has more than before.
 func (s *State) widen(g *graph.Graph) {
 	n := len(g.Phases)
-	s.active, s.closed, s.blocked, s.running = s.active.Widened(n), s.closed.Widened(n), s.blocked.Widened(n), s.running.Widened(n)
+	for _, set := range []*graph.Set{&s.active, &s.closed, &s.blocked, &s.notRun, &s.told, &s.running} {
+		*set = set.Widened(n)
+	}
 	for i := len(s.phases); i < n; i++ {
 		s.phases = append(s.phases, &phase{status: Queued, pending: -1, toward: -1})
 		s.active.Add(graph.PhaseID(i))

@@ -201,14 +201,15 @@ func (m *machine) deliver(from, to graph.PhaseID, text string) {
 		inbox = append(inbox, note{source: from, visit: m.s.phases[from].round(), text: text})
 	}
 	ph.inbox = inbox
+	m.index(to)
 }
 
 // expire takes back what a phase said before, now that it has ended again; what it has to say this time
 // follows with its rule.
 func (m *machine) expire(from graph.PhaseID) {
-	for i := range m.s.phases {
-		if slices.ContainsFunc(m.s.phases[i].inbox, func(n note) bool { return n.source == from }) {
-			ph := m.edit(graph.PhaseID(i))
+	for p := range m.s.told.All {
+		if slices.ContainsFunc(m.s.phases[p].inbox, func(n note) bool { return n.source == from }) {
+			ph := m.edit(p)
 			ph.inbox = slices.DeleteFunc(slices.Clone(ph.inbox), func(n note) bool { return n.source == from })
 		}
 	}

@@ -97,9 +97,9 @@ func Outstanding(g *graph.Graph, s State) []Command {
 		add(TakeSnapshot, -1, s.jumps).Purpose = ForJump
 		return out
 	}
-	for i := range s.phases {
-		if s.phases[i].status == Waiting {
-			add(PutAsk, graph.PhaseID(i), 0)
+	for _, p := range s.plan.asks {
+		if s.phases[p].status == Waiting {
+			add(PutAsk, p, 0)
 		}
 	}
 	if !busy && (s.status == RunWaiting || s.status == RunPaused) {

@@ -337,8 +337,11 @@ type Start struct {
 func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
 	g = s.Graph(g)
 	ph := &g.Phases[p]
-	v := w.into(valuesOf(g, s, p, nil))
 	out := Start{Shell: ph.Script.Shell, Dir: ph.Dir}
+	var v dsl.Values
+	if len(ph.Script.Argv) > 0 || len(ph.Env) > 0 || ph.Message != nil { // most scripts read nothing
+		v = w.into(valuesOf(g, s, p, nil))
+	}
 	var err error
 	if out.Argv, err = renderAll(ph.Script.Argv, v); err != nil {
 		return out, err

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"sync"
 
 	"foundry/dsl"
 	"foundry/graph"
@@ -63,7 +64,7 @@ func (m *machine) route(p graph.PhaseID, o outcome) {
 		m.unmatched(p, o)
 		return
 	}
-	values := m.values(p, m.s.phases[p].current())
+	values := sync.OnceValue(func() dsl.Values { return m.values(p, m.s.phases[p].current()) }) // few rules have a condition
 	spent := graph.RuleID(-1)
 	var spentSeen []Seen
 	for _, rule := range m.g.RulesOf(p) {
@@ -72,7 +73,7 @@ func (m *machine) route(p graph.PhaseID, o outcome) {
 		}
 		holds, seen := true, []Seen(nil)
 		if rule.When != nil {
-			h, terms, err := rule.When.Holds(values)
+			h, terms, err := rule.When.Holds(values())
 			if err != nil {
 				m.unreadable(p, "the condition of rule "+quote(rule.Text), err)
 				return

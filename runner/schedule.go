@@ -77,8 +77,12 @@ func (m *machine) settleQueued() bool {
 	for _, owner := range m.underWay() {
 		open[owner] = m.open(owner)
 	}
-	for _, p := range m.s.plan.order {
-		if m.s.phases[p].status != Queued || calm && (m.needsMore(p) || full && m.needsRoom(p)) || !open[m.owner(p)] {
+	order := m.s.plan.order
+	if calm && full && m.s.notRun.Empty() {
+		order = m.s.plan.whens // of all others needsRoom would say so
+	}
+	for _, p := range order {
+		if !m.s.active.Has(p) || m.s.phases[p].status != Queued || calm && (m.needsMore(p) || full && m.needsRoom(p)) || !open[m.owner(p)] {
 			continue
 		}
 		switch r, why := m.readiness(p); r {

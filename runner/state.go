@@ -50,6 +50,8 @@ type State struct {
 	active  graph.Set // queued, running, waiting, or held by a pending jump or a detour
 	closed  graph.Set // what depends on these does not run
 	blocked graph.Set
+	notRun  graph.Set
+	told    graph.Set       // all that have feedback in their inbox are in it
 	running graph.Set       // something of them is being carried out; not of a call while only its phases are at work
 	forward []graph.PhaseID // phases that jumped forward, in the order of the graph
 }
@@ -275,6 +277,8 @@ type plan struct {
 	calls  []graph.PhaseID   // those that call a pipeline or are repeated, innermost first
 	inner  [][]graph.PhaseID // by phase: all that belongs to what it runs, in list order
 	looked graph.Set         // whose `changed` or `violations` some text reads
+	asks   []graph.PhaseID   // the questions to a person, by id
+	whens  []graph.PhaseID   // those with a condition, in list order
 }
 
 func newPlan(g *graph.Graph) *plan {
@@ -317,6 +321,16 @@ func newPlan(g *graph.Graph) *plan {
 	})
 	for i, id := range p.order {
 		p.rank[id] = i
+	}
+	for i := range g.Phases {
+		if g.Phases[i].Kind == graph.Ask {
+			p.asks = append(p.asks, graph.PhaseID(i))
+		}
+	}
+	for _, id := range p.order {
+		if g.Phases[id].When != nil {
+			p.whens = append(p.whens, id)
+		}
 	}
 	p.findRivals(g)
 	for _, id := range slices.Backward(listed) {

@@ -16,7 +16,8 @@ func New(g *graph.Graph) State {
 	s := State{
 		plan: newPlan(g), phases: make([]*phase, n), used: make([]int, len(g.Rules)), marks: make([]mark, len(g.Rules)),
 		extra: make([]int, len(g.Rules)), status: RunQueued, stage: stageSetup, frame: newFrame(&g.Body),
-		sessions: make([]int, len(g.Agents)), active: graph.NewSet(n), closed: graph.NewSet(n), blocked: graph.NewSet(n), running: graph.NewSet(n),
+		sessions: make([]int, len(g.Agents)), active: graph.NewSet(n), closed: graph.NewSet(n), blocked: graph.NewSet(n), notRun: graph.NewSet(n), told: graph.NewSet(n),
+		running: graph.NewSet(n),
 	}
 	for i := range s.phases {
 		s.phases[i] = &phase{status: Queued, pending: -1, toward: -1}
@@ -133,7 +134,7 @@ func Replay(g *graph.Graph, events []Event, edits Edits) (s State, missing []Eve
 		}
 		for _, c := range cmds {
 			if c.ID.Kind == Record && c.Event.Decision() {
-				due = append(due, c.Event)
+				due = append(due, *c.Event)
 			}
 		}
 	}
@@ -150,6 +151,8 @@ func (s State) clone() State {
 	s.active = slices.Clone(s.active)
 	s.closed = slices.Clone(s.closed)
 	s.blocked = slices.Clone(s.blocked)
+	s.notRun = slices.Clone(s.notRun)
+	s.told = slices.Clone(s.told)
 	s.running = slices.Clone(s.running)
 	s.forward = slices.Clone(s.forward)
 	return s
@@ -164,7 +167,7 @@ type machine struct {
 }
 
 func (m *machine) record(e Event) {
-	m.records = append(m.records, Command{ID: ID{Kind: Record, Phase: -1, N: len(m.records)}, Event: e})
+	m.records = append(m.records, Command{ID: ID{Kind: Record, Phase: -1, N: len(m.records)}, Event: &e})
 }
 
 func (m *machine) warn(p graph.PhaseID, format string, args ...any) {
@@ -215,6 +218,8 @@ func (m *machine) index(p graph.PhaseID) {
 	put(m.s.active, p, !ph.status.Ended() || ph.release == releaseHeld)
 	put(m.s.closed, p, ph.release == releaseClosed)
 	put(m.s.blocked, p, ph.status == Blocked)
+	put(m.s.notRun, p, ph.status == NotRun)
+	put(m.s.told, p, len(ph.inbox) > 0)
 	put(m.s.running, p, ph.status == Running && ph.work.step != stepInner)
 	if i := slices.Index(m.s.forward, p); (ph.release == releaseForward) != (i >= 0) {
 		if i >= 0 {

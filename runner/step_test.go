@@ -66,7 +66,7 @@ func (sc *script) feed(e Event) {
 	for _, c := range commands {
 		if c.ID.Kind == Record {
 			c.Event.Seq = len(sc.log) + 1
-			sc.log = append(sc.log, c.Event)
+			sc.log = append(sc.log, *c.Event)
 		} else {
 			sc.wants = append(sc.wants, c)
 		}

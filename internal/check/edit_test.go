@@ -75,7 +75,7 @@ func goOn(t *rapid.T, was, now *graph.Graph, edits runner.Edits, f *fate, log []
 	p.log = append(p.log, e)
 	for _, c := range cmds {
 		if c.ID.Kind == runner.Record {
-			p.log = append(p.log, c.Event)
+			p.log = append(p.log, *c.Event)
 		} else {
 			p.open = append(p.open, c)
 		}

@@ -265,8 +265,8 @@ func (p *player) feed(e runner.Event) {
 	p.s, p.g = next, next.Graph(p.g)
 	for _, c := range cmds {
 		if c.ID.Kind == runner.Record {
-			p.log = append(p.log, c.Event)
-			p.at.add(p.g, &c.Event)
+			p.log = append(p.log, *c.Event)
+			p.at.add(p.g, c.Event)
 		} else {
 			p.open = append(p.open, c)
 			if p.sees != nil {

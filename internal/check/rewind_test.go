@@ -56,7 +56,7 @@ func TestRunsGoBackAndOn(t *testing.T) {
 		}
 		log = append(slices.Clone(log), e)
 		for _, c := range cmds {
-			log = append(log, c.Event)
+			log = append(log, *c.Event)
 		}
 		id, _ := g.Lookup(to.Phase)
 		if got, want := s.Phase(id).Visits, now.Phase(id).Visits+1; got != want {

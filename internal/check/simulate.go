@@ -69,7 +69,7 @@ func (sim *simulation) feed(e runner.Event) error {
 			continue
 		}
 		c.Event.Seq = len(sim.out.Events) + 1
-		sim.out.Events = append(sim.out.Events, c.Event)
+		sim.out.Events = append(sim.out.Events, *c.Event)
 		if c.Event.Kind == runner.PhaseStarted {
 			sim.out.Path = append(sim.out.Path, c.Event.Phase)
 		}

@@ -330,7 +330,7 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	var decisions []runner.Event
 	i := 0
 	for ; i < len(commands) && commands[i].ID.Kind == runner.Record; i++ {
-		decisions = append(decisions, commands[i].Event)
+		decisions = append(decisions, *commands[i].Event)
 	}
 	if d.err = d.append(decisions...); d.err != nil {
 		return

@@ -29,7 +29,7 @@ func Note(g *graph.Graph, rec *journal.Record, s runner.State, missing []runner.
 		s = next
 		for _, c := range commands {
 			if c.ID.Kind == runner.Record {
-				log = append(log, c.Event)
+				log = append(log, *c.Event)
 			}
 		}
 		if err := rec.Append(stamp(log)...); err != nil {

@@ -38,7 +38,7 @@ func Rewind(ctx context.Context, c Config, then, now runner.State, missing []run
 	}
 	log := []runner.Event{e}
 	for _, cmd := range decisions {
-		log = append(log, cmd.Event)
+		log = append(log, *cmd.Event)
 	}
 	if err := errors.Join(d.append(log...), c.Record.Sync()); err != nil {
 		return e, err
