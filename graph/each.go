@@ -20,6 +20,7 @@ type Each struct {
 	In     *dsl.Cond
 	As     string // what texts call an entry
 	Limit  int
+	Apart  bool      // each item works in a worktree of its own
 	Any    bool      // it passes when one item has passed; else all of them have to
 	Kind   PhaseKind // of an item: AgentWork, Code or Calls
 	Call   *Call     // what each item calls, as a call before anything of it is in a graph; nil for the other kinds

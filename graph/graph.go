@@ -221,6 +221,7 @@ type Phase struct {
 	Declared  bool // `writes` stands on the phase or its agent
 	Writer    bool // may change the workspace: an agent that may write, git_commit, a code phase with writes
 	Commits   bool // the agent may commit and switch branches
+	Apart     bool // each visit works in a worktree of its own, from which its work is merged into the run's
 	NeedsTree bool // its end is a snapshot: acceptance names it, or something reads its tree
 	Named     bool // acceptance names it
 
@@ -258,6 +259,10 @@ type Phase struct {
 	Item *Item // of an item of one that is repeated
 	Gone bool  // an item that is not in the list any more, or something that it ran
 }
+
+// OwnSession says whether a visit has a session to itself with its agent, or with its reviewer. A session that other
+// visits go on with cannot move into a worktree.
+func (p *Phase) OwnSession(reviewer bool) bool { return p.Apart || p.Fresh && !reviewer }
 
 // Review is what happens to the work of an agent phase once its boundary and gates have passed: another agent judges it.
 type Review struct {

@@ -129,6 +129,7 @@ func (gr *grower) item(it *Item, ids map[string]PhaseID) {
 	ph.ID, ph.Owner, ph.Each, ph.Item, ph.Kind = id, gr.p, nil, it, each.Kind
 	ph.Name, ph.Local = fmt.Sprintf("%s[%s]", of.Name, it.Key), fmt.Sprintf("%s[%s]", of.Local, it.Key)
 	ph.Description = it.Title
+	ph.Apart = each.Apart
 	ph.Detour, ph.Optional, ph.Named, ph.When, ph.Routers = false, false, false, nil, nil
 	ph.Needs, ph.Before, ph.After = nil, NewSet(gr.total), NewSet(gr.total)
 	for _, need := range it.Needs {

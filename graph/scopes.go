@@ -47,7 +47,7 @@ var (
 	callReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "acceptance", "abort", "spent", "no_progress", "unmatched", "criterion", "expression"}}
 	eachReasonType = &dsl.Type{Kind: dsl.String, Enum: []string{"", "unmatched", "review", "expression"}}
 	reasonType     = &dsl.Type{Kind: dsl.String, Enum: []string{"", "exit", "timeout", "envelope", "truncated", "boundary", "gate",
-		"reported", "harness", "rejected", "review", "expression"}}
+		"reported", "harness", "rejected", "review", "expression", "conflict"}}
 	answerType = &dsl.Type{Kind: dsl.String, Enum: []string{"approve", "reject"}}
 )
 

@@ -36,11 +36,19 @@ func (m *machine) spoke(p graph.PhaseID, n int) {
 	ph := m.edit(p)
 	ph.spent.turns += n
 	w := &ph.work
-	if m.g.Phases[p].Fresh && !w.purpose.Reviews() {
-		w.own += n
+	if m.g.Phases[p].OwnSession(w.purpose.Reviews()) {
+		*w.ownTurns() += n
 		return
 	}
 	m.s.sessions[m.g.Agents[w.worker()].Session] += n
+}
+
+// ownTurns counts the turns of the visit's own session with whoever has the turn: the phase's agent, or its reviewer.
+func (w *work) ownTurns() *int {
+	if w.purpose.Reviews() {
+		return &w.review.own
+	}
+	return &w.own
 }
 
 func (m *machine) startAttempt(p graph.PhaseID) {
@@ -182,9 +190,7 @@ func (m *machine) replan(p graph.PhaseID, problems []string) {
 func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 	w := &m.edit(p).work
 	w.violations, w.changed, w.changedSet, w.tree = e.Outside, slices.Sorted(slices.Values(e.Changed)), !e.Unknown, e.Tree
-	if e.Tree != "" {
-		m.s.tree = e.Tree
-	}
+	m.now(p, e.Tree)
 	m.doubt(p)
 	switch {
 	case m.cutOff(p):
@@ -219,7 +225,7 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 // first that is looked at answers for it, and nobody can tell.
 func (m *machine) doubt(p graph.PhaseID) {
 	w := &m.s.phases[p].work
-	if len(w.violations) == 0 {
+	if len(w.violations) == 0 || m.apart(p) {
 		return
 	}
 	var others []string

@@ -21,6 +21,8 @@ const (
 	JudgeGates                            // -> one gate.checked per gate, in order, from the first that is not judged yet
 	StartCommand                          // -> command.started, command.ended
 	PutAsk                                // -> ask.answered, or permission.answered of a phase that State.Asked knows; now or in another process
+	MakeApart                             // make the worktree that a visit has to itself; State.Apart says from what -> worktree.made
+	MergeBack                             // merge the work of such a visit into the run's workspace -> work.merged
 	UndoPhase                             // put the workspace back to the visit's start; what was changed since the visit stays if it is for a review -> undo.done
 	CheckCriterion                        // -> criterion.checked
 	StopWork                              // end what runs for this phase; its result still comes
@@ -29,7 +31,7 @@ const (
 )
 
 var commandNames = [...]string{Record: "record", MakeWorkspace: "workspace", TakeSnapshot: "snapshot", SendTurn: "turn", CheckBoundary: "boundary", CheckReview: "review", JudgeGates: "gates",
-	StartCommand: "command", PutAsk: "ask", UndoPhase: "undo", CheckCriterion: "criterion", StopWork: "stop", Park: "park", End: "end"}
+	StartCommand: "command", PutAsk: "ask", MakeApart: "worktree", MergeBack: "merge", UndoPhase: "undo", CheckCriterion: "criterion", StopWork: "stop", Park: "park", End: "end"}
 
 func (k CommandKind) String() string { return commandNames[k] }
 

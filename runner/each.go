@@ -179,7 +179,7 @@ const notInList = "no longer in the list"
 // widen gives a state room for what its graph has more than before.
 func (s *State) widen(g *graph.Graph) {
 	n := len(g.Phases)
-	for _, set := range []*graph.Set{&s.active, &s.closed, &s.blocked, &s.notRun, &s.told, &s.running} {
+	for _, set := range []*graph.Set{&s.active, &s.closed, &s.blocked, &s.notRun, &s.told, &s.running, &s.due} {
 		*set = set.Widened(n)
 	}
 	for i := len(s.phases); i < n; i++ {

@@ -30,6 +30,8 @@ const (
 	CriterionDone      Kind = "criterion.checked"
 	AskAnswered        Kind = "ask.answered"
 	PermissionAnswered Kind = "permission.answered" // by a person; without an answer there was none in time. To an agent in the middle of a turn, the machine does nothing about it
+	ApartMade          Kind = "worktree.made"       // that a visit has to itself, as far as its first snapshot
+	MergedBack         Kind = "work.merged"         // of such a visit, into the run's workspace; with violations: it conflicts there, and nothing was merged
 	UndoDone           Kind = "undo.done"
 	BudgetReached      Kind = "budget.reached" // of time, or of tokens or cost in the middle of a turn; the machine decides the others itself
 	WorldFailed        Kind = "world.failed"   // disk, git, a program that cannot start: ends the run as failed
@@ -106,7 +108,7 @@ type Event struct {
 	Feedback  string          `json:"feedback,omitempty"` // route.*: what is handed on; phase.started: what this visit was given
 	Tree      string          `json:"tree,omitempty"`     // a git tree
 	Ref       string          `json:"ref,omitempty"`
-	Kept      string          `json:"kept,omitempty"`    // boundary.checked, review.checked: the ref that still holds what was undone
+	Kept      string          `json:"kept,omitempty"`    // boundary.checked, review.checked: the ref that still holds what was undone; work.merged: the ref with the work as it was done
 	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, permission, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work; after.*: accepted, rejected, always
 	Agent     string          `json:"agent,omitempty"`
 	Harness   string          `json:"harness,omitempty"`
@@ -120,7 +122,7 @@ type Event struct {
 	Problems  []string        `json:"problems,omitempty"`   // envelope.rejected
 	Changed   []string        `json:"changed,omitempty"`    // boundary.checked: every path that the visit changed and that stays, sorted; undo.done: what stays, since it was changed later
 	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
-	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, review.checked, snapshot.taken
+	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, review.checked, snapshot.taken, work.merged
 	Edited    []string        `json:"edited,omitempty"`     // run.resumed: how the pipeline of File, which holds from here on, differs from the one before
 	To        int             `json:"to,omitempty"`         // run.rewound: the number of the fact after which the visit began
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"

@@ -103,6 +103,7 @@ func (m *machine) requeue(taken []graph.Rule) {
 // queueAgain starts a new entry of a set of phases. A detour among them is not entered any more, unless a
 // phase that routed to it keeps its result. Calls among them begin afresh; those in goOn are entered where they were.
 func (m *machine) queueAgain(again, goOn graph.Set) {
+	m.groupEnds()
 	var calls []graph.PhaseID
 	for _, p := range m.s.plan.order {
 		if !again.Has(p) || m.s.phases[p].beyond {
@@ -150,7 +151,7 @@ func (m *machine) makeWay(owner graph.PhaseID) (changed, waits bool) {
 	}
 	for p := range again.All {
 		if m.s.phases[p].status == Running {
-			changed = changed || (m.atWork(p) || m.s.phases[p].wantsPermission() || m.s.phases[p].work.limited) && !m.s.phases[p].work.cut
+			changed = changed || (m.atWork(p) || m.s.phases[p].idles()) && !m.s.phases[p].work.cut
 			m.edit(p).work.cut = true
 			waits = true
 		}

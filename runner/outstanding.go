@@ -43,7 +43,13 @@ func Outstanding(g *graph.Graph, s State) []Command {
 			}
 			switch wk.step {
 			case stepStart:
-				add(TakeSnapshot, p, int(ForStart)).Purpose = ForStart
+				if !g.Phases[p].Apart || s.groupStarter(g) == p {
+					add(TakeSnapshot, p, int(ForStart)).Purpose = ForStart
+				}
+			case stepApart:
+				add(MakeApart, p, 0)
+			case stepMerge:
+				add(MergeBack, p, 0)
 			case stepTurn, stepReview:
 				c := add(SendTurn, p, 0)
 				c.Purpose, c.Agent, c.Session = wk.purpose, wk.worker(), s.spoken(g, p)
@@ -111,8 +117,8 @@ func Outstanding(g *graph.Graph, s State) []Command {
 // spoken is how many turns the session has had, the one under way included, in which a phase's turn is sent.
 func (s State) spoken(g *graph.Graph, p graph.PhaseID) int {
 	wk := &s.phases[p].work
-	if g.Phases[p].Fresh && !wk.purpose.Reviews() {
-		return wk.own
+	if g.Phases[p].OwnSession(wk.purpose.Reviews()) {
+		return *wk.ownTurns()
 	}
 	return s.sessions[g.Agents[wk.worker()].Session]
 }

@@ -108,13 +108,19 @@ func (m *machine) permissionAnswered(p graph.PhaseID, e Event) {
 	m.sendTurn(p, ForPermission, nil)
 }
 
-// endIdle stops a phase that waits for a permission, or for a usage limit to end, and whose run, call or place is taken
-// away. It says whether there was one.
+// idles says that a visit waits: for a permission, for a usage limit to end, or for its turn.
+func (ph *phase) idles() bool {
+	return ph.status == Running && (ph.work.step == stepPermission || ph.work.step == stepDue || ph.work.limited)
+}
+
+// endIdle stops a phase that waits, and whose run, call or place is taken away. It says whether there was one.
 func (m *machine) endIdle() bool {
-	for p := range m.s.running.All {
-		asks := m.s.phases[p].wantsPermission()
-		if (asks || m.s.phases[p].work.limited) && m.cutOff(p) {
-			if asks {
+	for _, set := range []graph.Set{m.s.running, m.s.due} {
+		for p := range set.All {
+			if !m.s.phases[p].idles() || !m.cutOff(p) {
+				continue
+			}
+			if m.s.phases[p].wantsPermission() {
 				m.record(m.at(p, AskWithdrawn))
 			}
 			m.edit(p).work.limited = false

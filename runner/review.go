@@ -21,6 +21,7 @@ import (
 type reviewing struct {
 	agent     int             // the reviewer at work; a fallback perhaps
 	fallbacks int             // of the visit
+	own       int             // turns of the visit's own session with the reviewer, if it has one
 	failed    int             // reviews that failed, each of which began another attempt
 	retold    bool            // the answer was corrected once in this review
 	answer    envelope.Object // the newest answer; nil when it cannot be used
@@ -79,9 +80,7 @@ func (m *machine) reviewEnded(p graph.PhaseID, r *Reply) {
 
 // reviewChecked decides with what the reviewer left behind and with what it cites.
 func (m *machine) reviewChecked(p graph.PhaseID, e Event) {
-	if e.Tree != "" {
-		m.s.tree = e.Tree
-	}
+	m.now(p, e.Tree)
 	if m.cutOff(p) {
 		m.finishWork(p)
 		return
@@ -168,7 +167,7 @@ func (m *machine) reviewerFailed(p graph.PhaseID, e Event) {
 	rv.fallbacks++
 	next := all[rv.fallbacks]
 	m.warn(p, "reviewer %s failed (%s); agent %s goes on", m.g.Agents[rv.agent].Name, rv.lost, m.g.Agents[next].Name)
-	rv.agent = next
+	rv.agent, rv.own = next, 0
 	m.sendTurn(p, ForReview, nil)
 }
 

@@ -22,6 +22,11 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 	if !ok || then.phases[p].status != Running {
 		return now, nil, fmt.Errorf("event %d goes back to %s, which did not begin there", e.Seq, e.Phase)
 	}
+	for q := range then.phases {
+		if id := graph.PhaseID(q); g.Phases[q].Apart && then.phases[q].work.step != stepStart && then.phases[q].status == Running && id != p && !g.Inside(p, id) {
+			return now, nil, fmt.Errorf("%s was at work in a worktree of its own when %s began, and that is gone: go back to a phase before both", g.Phases[q].Name, e.Phase)
+		}
+	}
 	m := machine{g: g, s: then.clone(), owned: graph.NewSet(len(g.Phases))}
 	m.s.turns, m.s.tokens, m.s.cost, m.s.unknown, m.s.visits, m.s.busy = now.turns, now.tokens, now.cost, now.unknown, now.visits, max(now.busy, e.atWork())
 	m.s.grants, m.s.resumes = now.grants, now.resumes

@@ -8,7 +8,8 @@ import (
 
 // This file says which phases may not overlap although nothing orders them. In one workspace there is one writer, or
 // many readers. What is compared with the tree from before it cannot share it with commands that may write without
-// having declared it: nobody could tell whose change is whose. Two phases of one session take turns.
+// having declared it: nobody could tell whose change is whose. Phases with worktrees of their own overlap with each other
+// alone: nothing else is at work while their work comes in. Two phases of one session take turns.
 
 // use is how a phase uses the workspace, as a set.
 type use uint8
@@ -17,16 +18,23 @@ const (
 	alone    use = 1 << iota // it writes, may be put back, or judges the tree by a command
 	compared                 // its changes are looked at
 	loose                    // a command that declares nothing
+	aside                    // it works in a worktree of its own
 )
 
 // clash says whether two phases with these uses may not overlap.
 func (a use) clash(b use) bool {
+	if (a|b)&aside != 0 {
+		return a != 0 && b != 0 && a != b
+	}
 	return a != 0 && b != 0 && ((a|b)&alone != 0 || a&compared != 0 && b&loose != 0 || a&loose != 0 && b&compared != 0)
 }
 
 // useOf is a phase's use; that of a call is all that it runs.
 func (p *plan) useOf(g *graph.Graph, id graph.PhaseID) use {
 	ph := &g.Phases[id]
+	if ph.Apart {
+		return aside
+	}
 	if ph.Writer || ph.Optional {
 		return alone
 	}
@@ -56,7 +64,7 @@ func (p *plan) useOf(g *graph.Graph, id graph.PhaseID) use {
 		if len(ph.Call.Criteria) > 0 {
 			all |= loose
 		}
-		return all
+		return all.together()
 	}
 	return 0
 }
@@ -71,14 +79,21 @@ func useOfPipeline(g *graph.Graph) use {
 	if len(g.Criteria) > 0 {
 		all |= loose
 	}
-	return all
+	return all.together()
+}
+
+// together is the use of a pipeline as one phase: what works aside in it comes in while it is under way.
+func (a use) together() use {
+	if a&aside != 0 {
+		return a&^aside | alone
+	}
+	return a
 }
 
 // findRivals fills in who may not overlap with whom.
 func (p *plan) findRivals(g *graph.Graph) {
-	n := len(g.Phases)
-	uses := make([]use, n)
-	var kinds [8][]graph.PhaseID // by use, so that phases that nothing keeps apart are not looked at in pairs
+	uses := p.uses
+	var kinds [16][]graph.PhaseID // by use, so that phases that nothing keeps apart are not looked at in pairs
 	for i := range g.Phases {
 		id := graph.PhaseID(i)
 		if g.Phases[i].Kind != graph.Ask && !g.Phases[i].Gone {
@@ -94,10 +109,13 @@ func (p *plan) findRivals(g *graph.Graph) {
 			}
 		}
 	}
+	unordered := func(a, b graph.PhaseID) bool {
+		return a != b && g.Phases[a].Owner == g.Phases[b].Owner && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a)
+	}
 	for i := range g.Phases {
 		a := graph.PhaseID(i)
 		add := func(b graph.PhaseID) {
-			if a != b && g.Phases[a].Owner == g.Phases[b].Owner && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a) {
+			if unordered(a, b) {
 				p.rivals[a] = append(p.rivals[a], b)
 			}
 		}
@@ -105,6 +123,13 @@ func (p *plan) findRivals(g *graph.Graph) {
 			if uses[a].clash(use(other)) {
 				for _, b := range list {
 					add(b)
+				}
+			}
+		}
+		if uses[a] == aside {
+			for _, b := range kinds[aside] {
+				if unordered(a, b) {
+					p.peers[a] = append(p.peers[a], b)
 				}
 			}
 		}
@@ -121,15 +146,15 @@ func (p *plan) findRivals(g *graph.Graph) {
 	}
 }
 
-// sessionsOf are the sessions that an agent phase works in and that others may want: its agent's, unless each of its
-// visits has one to itself, and its reviewer's.
+// sessionsOf are the sessions that an agent phase works in and that others may want: its agent's and its
+// reviewer's, unless each of its visits has one to itself.
 func sessionsOf(g *graph.Graph, p graph.PhaseID) []int {
 	ph := &g.Phases[p]
 	var out []int
-	if !ph.Fresh {
+	if !ph.OwnSession(false) {
 		out = append(out, g.Agents[ph.Agent].Session)
 	}
-	if ph.Review != nil && !slices.Contains(out, g.Agents[ph.Review.Agent].Session) {
+	if ph.Review != nil && !ph.OwnSession(true) && !slices.Contains(out, g.Agents[ph.Review.Agent].Session) {
 		out = append(out, g.Agents[ph.Review.Agent].Session)
 	}
 	return out

@@ -30,6 +30,9 @@ func (o outcome) fires(t dsl.Trigger) bool {
 
 // settle ends a visit: the status, the record, and the rule that is taken.
 func (m *machine) settle(p graph.PhaseID, r *result) {
+	if m.holdBack(p, r) {
+		return
+	}
 	ph := m.move(p, r.status)
 	r.visit, r.attempt = ph.visits, ph.work.attempt
 	ph.result, ph.stale = r, false

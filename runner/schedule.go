@@ -34,7 +34,7 @@ func (m *machine) advance() {
 		if m.s.status == RunPaused || m.s.status == RunInterrupt {
 			return
 		}
-		if !m.jumpFast() && !m.settleQueued() && !m.quiet() {
+		if !m.jumpFast() && !m.takeTurns(-1, false) && !m.settleQueued() && !m.quiet() {
 			m.waits()
 			return
 		}
@@ -267,6 +267,9 @@ func (m *machine) full() bool {
 // givesWay says whether a phase that may start has to let others go first, with which it may not overlap.
 func (m *machine) givesWay(p graph.PhaseID) bool {
 	rivals := m.s.plan.rivals[p]
+	if m.apart(p) && m.oldGroup() {
+		return true
+	}
 	if len(rivals) == 0 {
 		return false
 	}
@@ -306,6 +309,8 @@ func (m *machine) quiet() bool {
 			continue
 		}
 		switch {
+		case m.takeTurns(owner, true):
+			return true
 		case !m.open(owner): // a snapshot is awaited, or something is to stop first
 		case m.frame(owner).finishing:
 			return m.beginVerdict(owner)

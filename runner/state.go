@@ -33,7 +33,8 @@ type State struct {
 	ready  bool // the workspace was made
 	frame       // of the run's own pipeline
 
-	jumpTree bool // a snapshot for the next jump step is wanted
+	group    group // of phases that work in worktrees of their own
+	jumpTree bool  // a snapshot for the next jump step is wanted
 	tree     string
 	judged   bool // the snapshot for the verdict has been taken
 	resumes  int
@@ -53,6 +54,7 @@ type State struct {
 	notRun  graph.Set
 	told    graph.Set       // all that have feedback in their inbox are in it
 	running graph.Set       // something of them is being carried out; not of a call while only its phases are at work
+	due     graph.Set       // they are done and wait for their turn
 	forward []graph.PhaseID // phases that jumped forward, in the order of the graph
 }
 
@@ -127,6 +129,7 @@ type phase struct {
 	stale   bool          // its result is of an earlier call of its pipeline
 	call    *frame        // of a call or an each: nil before it first began
 	goesOn  bool          // of a call or an each: a resume enters it again where it was
+	left    remains       // of a phase with a worktree of its own: work that was not merged
 }
 
 // current is the result of the newest ended visit since its pipeline began, nil when there is none.
@@ -174,6 +177,9 @@ const (
 	stepAsk        // the snapshot that a person is shown, then the person
 	stepUndo       // its changes are being put back
 	stepPermission // a person is asked what the agent at work may do
+	stepApart      // a worktree of its own is being made
+	stepDue        // it is done, and what it came to waits for its turn
+	stepMerge      // its work is being merged into the run's workspace
 
 	stepBefore // of a call: a criterion is checked before the work
 	stepInner  // of a call: its phases are at work
@@ -197,7 +203,9 @@ type work struct {
 	envelope   envelope.Object
 	given      string // feedback, as text
 	startTree  string
-	fail       string // the reason it will fail with once its changes are looked at
+	base       place   // the run's workspace that a visit with a worktree of its own begins from
+	due        *result // what such a visit has come to, from when it is done
+	fail       string  // the reason it will fail with once its changes are looked at
 	failText   string
 	verdicts   []gateVerdict
 	violations []Violation
@@ -273,7 +281,9 @@ const (
 type plan struct {
 	order  []graph.PhaseID   // list order, a detour behind the last phase that routes to it; without what is gone
 	rank   []int             // by phase: its index in order
+	uses   []use             // by phase
 	rivals [][]graph.PhaseID // by phase: those that nothing orders against it and that may not overlap with it
+	peers  [][]graph.PhaseID // by phase with a worktree of its own: the others that nothing orders against it
 	calls  []graph.PhaseID   // those that call a pipeline or are repeated, innermost first
 	inner  [][]graph.PhaseID // by phase: all that belongs to what it runs, in list order
 	looked graph.Set         // whose `changed` or `violations` some text reads
@@ -283,7 +293,7 @@ type plan struct {
 
 func newPlan(g *graph.Graph) *plan {
 	n := len(g.Phases)
-	p := &plan{rank: make([]int, n), rivals: make([][]graph.PhaseID, n), inner: make([][]graph.PhaseID, n), looked: looked(g)}
+	p := &plan{rank: make([]int, n), uses: make([]use, n), rivals: make([][]graph.PhaseID, n), peers: make([][]graph.PhaseID, n), inner: make([][]graph.PhaseID, n), looked: looked(g)}
 	listed := g.Order()
 	place := make([]int, n)
 	for i, id := range listed {

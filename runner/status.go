@@ -89,6 +89,7 @@ const (
 	ReasonRejected   = "rejected"
 	ReasonReview     = "review"
 	ReasonExpression = "expression"
+	ReasonConflict   = "conflict" // its work does not fit what others have merged meanwhile
 )
 
 // The reasons of a run.

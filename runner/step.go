@@ -17,7 +17,7 @@ func New(g *graph.Graph) State {
 		plan: newPlan(g), phases: make([]*phase, n), used: make([]int, len(g.Rules)), marks: make([]mark, len(g.Rules)),
 		extra: make([]int, len(g.Rules)), status: RunQueued, stage: stageSetup, frame: newFrame(&g.Body),
 		sessions: make([]int, len(g.Agents)), active: graph.NewSet(n), closed: graph.NewSet(n), blocked: graph.NewSet(n), notRun: graph.NewSet(n), told: graph.NewSet(n),
-		running: graph.NewSet(n),
+		running: graph.NewSet(n), due: graph.NewSet(n),
 	}
 	for i := range s.phases {
 		s.phases[i] = &phase{status: Queued, pending: -1, toward: -1}
@@ -69,7 +69,7 @@ func Step(g *graph.Graph, s State, e Event) (State, []Command, error) {
 func (k Kind) fact() bool {
 	switch k {
 	case RunStarted, RunResumed, WorkspaceReady, RunInterrupted, RunKilled, GrantGiven, SnapshotTaken, TurnStarted, TurnEnded, BoundaryChecked,
-		GateChecked, ReviewChecked, CommandEnded, CriterionDone, AskAnswered, PermissionAnswered, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
+		GateChecked, ReviewChecked, CommandEnded, CriterionDone, AskAnswered, PermissionAnswered, ApartMade, MergedBack, UndoDone, BudgetReached, WorldFailed, WorkspaceEdited, RunRewound:
 		return true
 	}
 	return false
@@ -154,6 +154,7 @@ func (s State) clone() State {
 	s.notRun = slices.Clone(s.notRun)
 	s.told = slices.Clone(s.told)
 	s.running = slices.Clone(s.running)
+	s.due = slices.Clone(s.due)
 	s.forward = slices.Clone(s.forward)
 	return s
 }
@@ -220,7 +221,8 @@ func (m *machine) index(p graph.PhaseID) {
 	put(m.s.blocked, p, ph.status == Blocked)
 	put(m.s.notRun, p, ph.status == NotRun)
 	put(m.s.told, p, len(ph.inbox) > 0)
-	put(m.s.running, p, ph.status == Running && ph.work.step != stepInner)
+	put(m.s.due, p, ph.waitsItsTurn())
+	put(m.s.running, p, ph.status == Running && ph.work.step != stepInner && !m.s.due.Has(p))
 	if i := slices.Index(m.s.forward, p); (ph.release == releaseForward) != (i >= 0) {
 		if i >= 0 {
 			m.s.forward = slices.Delete(m.s.forward, i, i+1)
@@ -317,6 +319,14 @@ func (m *machine) take(p graph.PhaseID, e Event) {
 	case CommandEnded:
 		if m.expects(p, e, stepCommand) {
 			m.commandEnded(p, e)
+		}
+	case ApartMade:
+		if m.expects(p, e, stepApart) {
+			m.apartMade(p, e)
+		}
+	case MergedBack:
+		if m.expects(p, e, stepMerge) {
+			m.mergedBack(p, e)
 		}
 	case UndoDone:
 		if m.expects(p, e, stepUndo) {

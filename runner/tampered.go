@@ -11,10 +11,10 @@ import (
 // has failed after all. No route is tried any more, since what would follow has begun; such a run is not accepted.
 
 // tampered fails what ran while protected paths were changed, as the fact of a snapshot tells. p is the phase that
-// the snapshot was taken for, -1 for none; left says why it is not to go on, "" when it may.
-func (m *machine) tampered(p graph.PhaseID, e Event) (left string) {
+// the snapshot was taken for, -1 for none.
+func (m *machine) tampered(p graph.PhaseID, e Event) {
 	if len(e.Outside) == 0 {
-		return ""
+		return
 	}
 	for _, name := range e.Suspects {
 		q, ok := m.g.Lookup(name)
@@ -25,12 +25,22 @@ func (m *machine) tampered(p graph.PhaseID, e Event) (left string) {
 			m.edit(p).work.violations = e.Outside
 		default:
 			m.failLate(q, e.Outside)
-			if p >= 0 && m.g.Phases[p].Before.Has(q) && m.s.phases[q].release == releaseClosed {
-				left = m.g.Phases[q].Name + " ended fail"
-			}
 		}
 	}
-	return left
+}
+
+// leftBehind says why a phase that was about to work is not to go on, since what it depends on has failed after all; ""
+// when it may.
+func (m *machine) leftBehind(p graph.PhaseID, e Event) (why string) {
+	if len(e.Outside) == 0 {
+		return ""
+	}
+	for _, name := range e.Suspects {
+		if q, ok := m.g.Lookup(name); ok && m.g.Phases[p].Before.Has(q) && m.s.phases[q].release == releaseClosed {
+			why = m.g.Phases[q].Name + " ended fail"
+		}
+	}
+	return why
 }
 
 // distrust says that a criterion of the run does not hold.

@@ -41,6 +41,9 @@ func (m *machine) begin(p graph.PhaseID) {
 	}
 	m.s.visits++
 	m.s.status = RunRunning
+	if m.s.plan.uses[p] != 0 && !m.apart(p) {
+		m.groupEnds()
+	}
 	given := m.handedOn(p, m.handOver(p))
 	ph := m.move(p, Running)
 	ph.visits++
@@ -59,11 +62,14 @@ func (m *machine) begin(p graph.PhaseID) {
 		m.settle(p, m.resultOf(p, Fail, failed, ReasonExpression, err.Error()))
 		return
 	}
-	if m.needsStart(p) {
+	switch {
+	case m.apart(p):
+		m.beginApart(p)
+	case m.needsStart(p):
 		m.edit(p).work.step = stepStart
-		return
+	default:
+		m.work(p)
 	}
-	m.work(p)
 }
 
 // runs is the pipeline that a phase runs, and the list over which one is repeated; "" for every other phase.
@@ -113,10 +119,15 @@ func (m *machine) work(p graph.PhaseID) {
 // snapshot is the answer to one that a phase wanted.
 func (m *machine) snapshot(p graph.PhaseID, e Event) {
 	m.s.tree = e.Tree
-	left := m.tampered(p, e)
+	m.tampered(p, e)
+	left := m.leftBehind(p, e)
 	w := &m.edit(p).work
 	switch w.step {
 	case stepStart:
+		if m.apart(p) {
+			m.groupBegins(e)
+			return
+		}
 		w.startTree = e.Tree
 		if m.cutOff(p) {
 			m.finishWork(p)
@@ -160,6 +171,13 @@ func (m *machine) snapshot(p graph.PhaseID, e Event) {
 		m.edit(p).work.context = e.Text
 		a.Text, _ = Question(m.g, m.s, p)
 		m.record(a)
+	}
+}
+
+// now notes the tree that a look at a phase's workspace has found, if that is the run's.
+func (m *machine) now(p graph.PhaseID, tree string) {
+	if tree != "" && !m.apart(p) {
+		m.s.tree = tree
 	}
 }
 
@@ -269,9 +287,7 @@ func (m *machine) undoThen(p graph.PhaseID, after afterUndo) {
 
 func (m *machine) undone(p graph.PhaseID, e Event) {
 	w := &m.edit(p).work
-	if e.Tree != "" {
-		m.s.tree = e.Tree
-	}
+	m.now(p, e.Tree)
 	if w.after == undoneReview && !m.cutOff(p) {
 		m.reverted(p, e)
 		return
@@ -301,7 +317,7 @@ func (m *machine) cutOff(p graph.PhaseID) bool { return m.s.cutOff(m.g, p) }
 // finishWork ends a phase whose run is ending: what it did is put back where that can be done.
 func (m *machine) finishWork(p graph.PhaseID) {
 	w := &m.s.phases[p].work
-	if w.step == stepStart || w.step == stepAsk {
+	if w.step == stepStart || w.step == stepApart || w.step == stepAsk {
 		m.stop(p)
 		return
 	}
@@ -340,7 +356,7 @@ func (m *machine) edited(e Event) {
 		}
 		if !again.Has(p) {
 			switch {
-			case m.judged(p), m.s.phases[p].wantsPermission():
+			case m.judged(p), m.s.phases[p].wantsPermission() && !m.apart(p):
 			case m.s.phases[p].status == Success && m.judgedIn(p):
 				goOn.Add(p)
 			default:

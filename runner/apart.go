@@ -1,0 +1,215 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"foundry/graph"
+)
+
+// This file has the phases that work in a worktree of their own, and what is made of their work. They overlap with each
+// other and with nothing else. Those that may be under way together are a group: each begins from the run's workspace
+// as it was before the first of them, or as it was after the last of those that it depends on, whichever of the others
+// have ended by then. What they come to takes effect in list order: work that passed is merged, and a conflict fails
+// the later one. So neither the number of jobs nor who is done first decides what a phase sees or what becomes of it.
+
+// group is what the phases of one group begin from. The zero value is a group that has not begun.
+type group struct {
+	begun  bool
+	from   place
+	merged []merged // in the order in which they came in
+}
+
+// merged is work that has come in.
+type merged struct {
+	phase graph.PhaseID
+	place place // the run's workspace with it
+}
+
+// place is a state of the run's workspace.
+type place struct{ tree, ref string }
+
+// remains is what a visit that failed has left: the next one begins with as much of it as fits.
+type remains struct{ base, tree string }
+
+// Apart is what the driver has to know of a phase that works in a worktree of its own.
+type Apart struct {
+	Ref, Tree string // the run's workspace that the visit begins from
+	LeftBase  string // what an earlier visit began from whose work was not merged; "" when there is none
+	LeftTree  string // and what it came to
+	Run       string // the run's workspace as it is now
+	End       string // what this visit has come to
+}
+
+// Apart is what a running phase with a worktree of its own begins from and has come to; ok is false for any other.
+func (s State) Apart(g *graph.Graph, p graph.PhaseID) (a Apart, ok bool) {
+	ph := s.phases[p]
+	if !s.Graph(g).Phases[p].Apart || ph.status != Running || ph.work.base.tree == "" {
+		return a, false
+	}
+	return Apart{Ref: ph.work.base.ref, Tree: ph.work.base.tree, LeftBase: ph.left.base, LeftTree: ph.left.tree, Run: s.tree, End: ph.work.tree}, true
+}
+
+func (m *machine) apart(p graph.PhaseID) bool { return m.g.Phases[p].Apart }
+
+// beginApart begins a visit in a worktree of its own. The first one of a group finds out what the group begins from.
+func (m *machine) beginApart(p graph.PhaseID) {
+	if !m.s.group.begun {
+		m.setStep(p, stepStart)
+		return
+	}
+	w := m.setStep(p, stepApart)
+	w.base = m.s.group.from
+	for _, in := range m.s.group.merged {
+		if m.g.Phases[p].Before.Has(in.phase) {
+			w.base = in.place
+		}
+	}
+}
+
+// groupBegins takes the snapshot of the run's workspace from before a group, and starts all that waited for it.
+func (m *machine) groupBegins(e Event) {
+	m.s.group = group{begun: true, from: place{e.Tree, e.Ref}}
+	for _, q := range m.s.plan.order {
+		if !m.apart(q) || m.s.phases[q].status != Running || m.s.phases[q].work.step != stepStart {
+			continue
+		}
+		if left := m.leftBehind(q, e); left != "" {
+			m.leaveOut(q, left)
+		} else if m.cutOff(q) {
+			m.stop(q)
+		} else {
+			m.beginApart(q)
+		}
+	}
+}
+
+// groupStarter is the phase whose snapshot a group begins from: of those that wait for it the one that began first.
+func (s State) groupStarter(g *graph.Graph) graph.PhaseID {
+	first := graph.PhaseID(-1)
+	for p := range s.running.All {
+		if g.Phases[p].Apart && s.phases[p].work.step == stepStart && (first < 0 || s.phases[p].began < s.phases[first].began) {
+			first = p
+		}
+	}
+	return first
+}
+
+// groupEnds: what begins from here on sees the run's workspace as it is.
+func (m *machine) groupEnds() { m.s.group = group{} }
+
+// oldGroup says whether phases of a group that has ended are still under way; no other begins beside them.
+func (m *machine) oldGroup() bool {
+	return !m.s.group.begun && slices.ContainsFunc(m.s.plan.order, func(p graph.PhaseID) bool {
+		ph := m.s.phases[p]
+		return m.apart(p) && ph.status == Running && ph.work.step != stepStart
+	})
+}
+
+// apartMade: the worktree of a visit is there.
+func (m *machine) apartMade(p graph.PhaseID, e Event) {
+	if m.cutOff(p) {
+		m.stop(p)
+		return
+	}
+	m.edit(p).work.startTree = e.Tree
+	m.work(p)
+}
+
+// holdBack keeps what a visit has come to until its turn; it is false for a phase that works where all others do.
+func (m *machine) holdBack(p graph.PhaseID, r *result) bool {
+	if !m.apart(p) || m.s.phases[p].status != Running || m.s.phases[p].work.due != nil {
+		return false
+	}
+	m.setStep(p, stepDue).due = r
+	return true
+}
+
+// waitsItsTurn says that a phase has done its work, which has not taken effect yet.
+func (ph *phase) waitsItsTurn() bool { return ph.status == Running && ph.work.step == stepDue }
+
+// takeTurns lets the next phase in whose turn it is, and says whether there was one. With idle nothing else in the
+// pipeline of owner can move, and so the first in the list goes.
+func (m *machine) takeTurns(owner graph.PhaseID, idle bool) bool {
+	if m.s.due.Empty() {
+		return false
+	}
+	var held graph.Set
+	for _, p := range m.s.plan.order {
+		if !m.s.due.Has(p) || idle && m.owner(p) != owner || m.cutOff(p) {
+			continue
+		}
+		if held == nil {
+			held = m.held()
+			held.Union(m.behindAsk())
+		}
+		before := func(y graph.PhaseID) bool {
+			other := m.s.phases[y]
+			return m.s.plan.rank[y] < m.s.plan.rank[p] && (other.status == Running || other.status == Queued && !held.Has(y) && m.mayStillRun(y, held))
+		}
+		if idle || !slices.ContainsFunc(m.s.plan.peers[p], before) {
+			m.takeTurn(p)
+			return true
+		}
+	}
+	return false
+}
+
+// takeTurn lets what a phase has come to take effect.
+func (m *machine) takeTurn(p graph.PhaseID) {
+	w := &m.edit(p).work
+	if w.due.outcome == passed {
+		m.setStep(p, stepMerge)
+		return
+	}
+	m.leave(p)
+	m.settle(p, w.due)
+}
+
+// leave remembers what a visit leaves behind whose work is not merged.
+func (m *machine) leave(p graph.PhaseID) {
+	ph := m.edit(p)
+	ph.left = remains{}
+	if ph.work.tree != "" {
+		ph.left = remains{ph.work.base.tree, ph.work.tree}
+	}
+}
+
+// mergedBack: the work of a visit is in the run's workspace, or conflicts with what is there.
+func (m *machine) mergedBack(p graph.PhaseID, e Event) {
+	w := &m.edit(p).work
+	r := *w.due
+	w.due = &r
+	if len(e.Outside) == 0 {
+		m.edit(p).left = remains{}
+		m.s.tree, r.tree = e.Tree, e.Tree
+		if m.s.group.begun {
+			m.s.group.merged = append(slices.Clip(m.s.group.merged), merged{p, place{e.Tree, e.Ref}})
+		}
+		m.settle(p, &r)
+		return
+	}
+	m.leave(p)
+	r.status, r.outcome, r.reason, r.text, r.violations = Fail, failed, ReasonConflict, m.conflictText(p, e), e.Outside
+	m.settle(p, &r)
+}
+
+// conflictText says with whom a visit's work conflicts, and where.
+func (m *machine) conflictText(p graph.PhaseID, e Event) string {
+	var with, at []string
+	base := m.s.phases[p].work.base
+	for i := len(m.s.group.merged) - 1; i >= 0 && m.s.group.merged[i].place != base; i-- {
+		with = append(with, m.g.Phases[m.s.group.merged[i].phase].Name)
+	}
+	slices.Reverse(with)
+	for _, v := range e.Outside {
+		at = append(at, quote(v.Path)+" ("+v.Reason+")")
+	}
+	text := fmt.Sprintf("its work conflicts with that of %s, which came in first: %s", cmp.Or(strings.Join(with, ", "), "others"), strings.Join(at, ", "))
+	if e.Kept != "" {
+		text += "; its own version of these files is at " + e.Kept
+	}
+	return text
+}
