@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -172,6 +173,9 @@ func (r *Record) written(events []runner.Event, lines []byte) error {
 		return err
 	}
 	save := false
+	if len(r.events)+len(events) > cap(r.events) { // by more than append would: an event is large, and a run has thousands
+		r.events = slices.Grow(r.events, len(r.events)+len(events))
+	}
 	for i := range events {
 		e := &events[i]
 		r.events = append(r.events, *e)

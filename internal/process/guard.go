@@ -71,12 +71,11 @@ func (g *Guard) Start(self string) error {
 	return nil
 }
 
-// Add tells the guard of a group.
+// Add tells the guard of a group, whose leader was started just now.
 func (g *Guard) Add(pgid int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ticks, _, _ := StartTime(pgid)
-	return g.tell(fmt.Sprintf("add %d %d", pgid, ticks))
+	return g.tell(fmt.Sprintf("add %d %d", pgid, now()))
 }
 
 // Remove tells the guard, within tellTime, that a group has ended.
@@ -184,8 +183,8 @@ func GuardMain(stdin io.Reader, giveBack func()) error {
 func endAll(groups map[int]uint64, token string) {
 	var live []group
 	for pgid, ticks := range groups {
-		if now, _, err := StartTime(pgid); err == nil && ticks != 0 && now != ticks {
-			continue // the leader is gone and its number has been given to somebody else
+		if start, _, err := StartTime(pgid); err == nil && ticks != 0 && start > ticks {
+			continue // the leader is gone and its number has been given to somebody else since
 		}
 		live = append(live, group{pgid: pgid})
 	}

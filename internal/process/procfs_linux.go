@@ -145,13 +145,11 @@ func leads(pid int) bool {
 // The kernel gives pids out in order, and begins again behind the last one. None gives out pidRate of them in a
 // second, so that for some time after a process was started it is sure that all that were started since have the
 // numbers that follow its own.
-const (
-	pidRate    = 1_000_000
-	mostLooked = 256 // numbers: looking for more of them takes longer than asking what processes there are
-)
+const pidRate = 1_000_000
 
-// startedSince returns the numbers of all processes that were started since a process was, which was not before begin.
-// Some may be those of threads, or of processes that are gone. It returns every process when it cannot tell.
+// startedSince returns the numbers of all processes that were started since a process was, which was not before begin,
+// without the leaders of programs. Some may be those of threads, or of processes that are gone. It returns every process
+// when it cannot tell, or when asking what processes there are takes no longer than looking for so many.
 func startedSince(pid int, begin time.Time) []int {
 	last := newest()
 	if last < pid || last-pid > mostLooked || time.Since(begin) > time.Duration(maxPid())*time.Second/pidRate {
@@ -161,7 +159,7 @@ func startedSince(pid int, begin time.Time) []int {
 	for p := pid + 1; p <= last; p++ {
 		out = append(out, p)
 	}
-	return out
+	return withoutLeaders(out, begin)
 }
 
 // maxPid is how many pids the kernel gives out before it begins again; 0 when that is not known.
@@ -280,6 +278,16 @@ func StartTime(pid int) (ticks uint64, boot string, err error) {
 	}
 	boot, err = bootID()
 	return s.start, boot, err
+}
+
+// now is the time as StartTime counts it; 0 when it is not known.
+func now() uint64 {
+	const perSecond = 100 // clock ticks, as the kernel tells them to programs
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0
+	}
+	return uint64(t.Nano()) / (uint64(time.Second) / perSecond)
 }
 
 var bootID = sync.OnceValues(func() (string, error) {

@@ -20,6 +20,7 @@ func carriers([]int, string, string) []int { return nil }
 func abandoned(string) []int               { return nil }
 func describe(pid int) string              { return fmt.Sprintf("pid %d", pid) }
 func reap(int)                             {}
+func now() uint64                          { return 0 }
 
 // StartTime is not known on this system; it always fails.
 func StartTime(int) (ticks uint64, boot string, err error) {

@@ -116,7 +116,7 @@ func (r *running) start(ctx context.Context) error {
 		s.Env = Environ(os.Environ())
 	}
 	if s.Dir != "" {
-		s.Env = Environ(nil, s.Env, []string{"PWD=" + s.Dir})
+		s.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir) // exec.Cmd takes the last of two
 	}
 	token := newToken()
 	s.Env = append(s.Env[:len(s.Env):len(s.Env)], ownToken+"="+token)
