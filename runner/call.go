@@ -240,8 +240,9 @@ func (m *machine) restsIn(call graph.PhaseID) bool {
 // verdictOfCall: the phases of a call have ended. If it would be accepted its criteria are checked first.
 func (m *machine) verdictOfCall(p graph.PhaseID) {
 	m.leaveRest(p, "never entered", "the call finished before it")
-	m.editFrame(p).criterion = 0
-	if _, reason, _, _ := m.verdict(p); reason == "" && len(m.frame(p).criteria) > 0 {
+	f := m.editFrame(p)
+	f.criterion = m.firstUnmet(p)
+	if _, reason, _, _ := m.verdict(p); reason == "" && f.criterion < len(f.criteria) {
 		m.setStep(p, stepAfter)
 		return
 	}

@@ -218,7 +218,7 @@ func (mv *move) state() State {
 		s.grown = mv.now
 	}
 	s.info, s.grants, s.status, s.reason, s.text, s.stage, s.ready = old.info, old.grants, old.status, old.reason, old.text, old.stage, old.ready
-	s.jumpTree, s.tree, s.judged, s.resumes = old.jumpTree, old.tree, old.judged, old.resumes
+	s.jumpTree, s.tree, s.judged, s.touched, s.resumes = old.jumpTree, old.tree, old.judged, old.touched, old.resumes
 	s.turns, s.tokens, s.cost, s.unknown, s.visits, s.busy, s.resetAt = old.turns, old.tokens, old.cost, old.unknown, old.visits, old.busy, old.resetAt
 	s.frame = mv.frame(&old.frame, &mv.was.Body, &mv.now.Body)
 	for i := range mv.now.Agents {
@@ -268,6 +268,9 @@ func (mv *move) frame(old *frame, was, now *graph.Body) frame {
 			if now.Criteria[i].Name == was.Criteria[j].Name {
 				f.criteria[i] = old.criteria[j]
 			}
+		}
+		if mv.was.Fingerprint != mv.now.Fingerprint {
+			f.criteria[i].after = 0 // what it held for may be judged otherwise now
 		}
 	}
 	return f

@@ -129,6 +129,7 @@ func (m *machine) queueAgain(again, goOn graph.Set) {
 			}
 		}
 		m.setRelease(p, releaseNone, -1)
+		m.uncheck(m.owner(p))
 		e := m.at(p, PhaseQueued)
 		e.Visit++
 		m.record(e)

@@ -16,7 +16,7 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 	}
 	m.s.resumes++
 	ended := m.s.stage == stageEnded
-	waiting := m.s.status == RunWaiting
+	waiting, reason := m.s.status == RunWaiting, m.s.reason
 	m.s.status, m.s.reason, m.s.text = RunRunning, "", ""
 	for q := range m.s.running.All {
 		switch w := &m.s.phases[q].work; {
@@ -28,11 +28,13 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 		}
 	}
 	if ended {
-		m.reopen(p)
+		m.reopen(p, reason)
 		return
 	}
 	if p >= 0 {
-		m.again(p)
+		again, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
+		m.from(p, again, goOn)
+		m.queueFrom(p, again, goOn)
 		return
 	}
 	if waiting && e.Text != "" {
@@ -40,30 +42,45 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 	}
 }
 
-// reopen takes an ended run back into work.
-func (m *machine) reopen(p graph.PhaseID) {
-	beyond := false
-	toJump := p < 0 && m.goesOnToJump()
-	if p < 0 {
+// reopen takes an ended run back into work, which had ended for a reason.
+func (m *machine) reopen(p graph.PhaseID, reason string) {
+	again, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
+	toJump, beyond, recheck := false, false, false
+	switch {
+	case p >= 0:
+		p = m.deepest(p, graph.NewSet(len(m.g.Phases))) // the one that a person names begins afresh
+	case m.goesOnToJump():
+		toJump = true
+	case reason == ReasonCriterion: // acceptance held, so there is no phase to blame
+		beyond = m.s.Partial()
+		recheck = !beyond
+	default:
 		if p = m.s.ender; p < 0 {
 			p = m.firstOpen(-1)
 		}
 		if beyond = p < 0 && m.s.Partial(); p < 0 && !beyond {
 			p = m.lastJudge()
 		}
+		if p >= 0 {
+			p = m.deepest(p, goOn)
+		}
 	}
 	m.s.ending, m.s.finishing, m.s.judged = nil, false, false
 	m.s.stage, m.s.criterion = m.stageAgain(), 0
-	if beyond {
-		m.queueAgain(m.liftUntil(), nil)
-		return
+	switch {
+	case beyond:
+		again = m.liftUntil()
+	case toJump:
+		m.cutOffBy(again, goOn)
+	case p >= 0:
+		m.from(p, again, goOn)
 	}
-	if toJump {
-		goOn := graph.NewSet(len(m.g.Phases))
-		m.queueAgain(m.cutOffBy(graph.NewSet(len(m.g.Phases)), goOn), goOn)
-		return
+	if m.s.touched {
+		m.void(again, goOn)
+		m.s.touched = false
 	}
-	m.again(m.deepest(p))
+	m.queueFrom(p, again, goOn)
+	m.s.finishing = recheck && !slices.ContainsFunc(m.s.phases, func(ph *phase) bool { return ph.status == Queued })
 }
 
 // stageAgain is where an ended run goes on: one whose workspace could not be made tries that again, and one that ended
@@ -96,11 +113,15 @@ func (m *machine) liftUntil() graph.Set {
 }
 
 // deepest is the phase within a call that failed or was stopped at which to go on: the one that ended it, else the
-// earliest that has not ended well.
-func (m *machine) deepest(p graph.PhaseID) graph.PhaseID {
+// earliest that has not ended well. A call that a criterion ended is entered where it was, to check that again.
+func (m *machine) deepest(p graph.PhaseID, goOn graph.Set) graph.PhaseID {
 	for {
 		ph := m.s.phases[p]
 		if ph.call == nil || ph.status != Fail && ph.status != Stopped {
+			return p
+		}
+		if ph.call.ending != nil && ph.call.ending.reason == ReasonCriterion {
+			goOn.Add(p)
 			return p
 		}
 		next := ph.call.ender
@@ -125,13 +146,12 @@ func (m *machine) lastJudge() graph.PhaseID {
 	return last
 }
 
-// again queues a phase, all that depends on it, and all that the end of the run cut off. The calls around the phase,
-// and those that were cut off, are entered where they were.
-func (m *machine) again(p graph.PhaseID) {
+// from adds to a set a phase, all that depends on it, and all that the end of the run cut off; to goOn the calls around
+// the phase and those that were cut off, which are entered where they were.
+func (m *machine) from(p graph.PhaseID, set, goOn graph.Set) {
 	if m.s.phases[p].beyond {
 		m.liftUntil() // a person wants more than --until allowed
 	}
-	set, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
 	set.Add(p)
 	set.Union(m.g.Phases[p].After)
 	for call := m.owner(p); call >= 0 && !m.atWork(call); call = m.owner(call) {
@@ -140,6 +160,14 @@ func (m *machine) again(p graph.PhaseID) {
 		set.Union(m.g.Phases[call].After)
 	}
 	m.cutOffBy(set, goOn)
+}
+
+// queueFrom queues a set. p, if it is one, starts before all that it depends on and that is not queued.
+func (m *machine) queueFrom(p graph.PhaseID, set, goOn graph.Set) {
+	if p < 0 {
+		m.queueAgain(set, goOn)
+		return
+	}
 	entered := m.s.phases[p].entries
 	m.queueAgain(set, goOn)
 	ph := m.edit(p)

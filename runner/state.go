@@ -37,6 +37,7 @@ type State struct {
 	jumpTree bool  // a snapshot for the next jump step is wanted
 	tree     string
 	judged   bool // the snapshot for the verdict has been taken
+	touched  bool // a person changed the workspace since the run ended
 	resumes  int
 
 	turns    int

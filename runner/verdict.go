@@ -19,7 +19,7 @@ func (m *machine) beginVerdict(owner graph.PhaseID) bool {
 		return true
 	}
 	m.leaveRest(-1, "never entered", "the run finished before it")
-	m.s.stage, m.s.criterion = stageAfter, 0
+	m.s.stage, m.s.criterion = stageAfter, m.firstUnmet(-1)
 	m.s.status = RunRunning
 	if _, reason, _, _ := m.verdict(-1); reason != "" || m.watching(-1) {
 		m.s.criterion = len(m.g.Criteria)
@@ -214,6 +214,16 @@ func (m *machine) criterionDone(p graph.PhaseID, e Event) {
 	case p >= 0:
 		m.callEnds(p)
 	}
+}
+
+// firstUnmet is the first criterion of a pipeline that is still to be checked before acceptance: what held for the same
+// tree, before a resume, holds.
+func (m *machine) firstUnmet(owner graph.PhaseID) int {
+	list := m.frame(owner).criteria
+	if i := slices.IndexFunc(list, func(c criterion) bool { return c.after != criterionPassed }); i >= 0 {
+		return i
+	}
+	return len(list)
 }
 
 // firstOpen is the earliest phase of a pipeline that has not ended well.

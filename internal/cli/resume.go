@@ -25,7 +25,9 @@ func resumeVerb(s *session) verb {
 			ArgsUsage: "[RUN]",
 			Description: `Goes on with a run where it stood. Finished phases are not run again; a phase that was cut off is put back to where its
 last turn began and goes on from there, with what it had changed kept under a ref. A run that was rejected or failed
-starts again at the phase that ended it, or at --from.
+starts again at the phase that ended it, or at --from; one that a criterion rejected checks that again.
+
+What you changed in the workspace meanwhile stays, and what had judged it before judges it again.
 
 When the pipeline file was edited since, the difference is shown and the run goes on with what it says now: phases that
 say the same keep their results, and one that had not ended is simply the new one. A phase that has ended and says

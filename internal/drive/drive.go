@@ -83,6 +83,7 @@ type driver struct {
 	ends      map[visitKey]workspace.Snapshot // after a visit's boundary was checked
 	last      *workspace.Snapshot             // the newest; what ran since without a snapshot of its own is in since
 	since     []unbounded
+	edit      *edited // what a person made of the workspace since it, as the log has it; nil: nothing
 	outside   map[visitKey]workspace.Outside
 	snapMu    sync.Mutex
 	firstMu   sync.Mutex    // held while the first snapshot is taken for a program

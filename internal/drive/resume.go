@@ -30,8 +30,17 @@ func (d *driver) putBack(ctx context.Context) error {
 	if err := d.finishRewind(ctx); err != nil {
 		return err
 	}
-	v := d.state.View()
-	cut := false
+	if v := d.state.View(); !v.Ended {
+		cut, err := d.undoCutOff(ctx)
+		if cut || err != nil {
+			return err
+		}
+	}
+	return d.compare(ctx)
+}
+
+// undoCutOff puts back what turns, commands and gates had changed that were cut off, and says whether any was.
+func (d *driver) undoCutOff(ctx context.Context) (cut bool, err error) {
 	var restarts []string // since the pipeline was edited
 	if d.Edited != nil {
 		restarts = runner.Restarts(d.g(), d.Edited, d.interrupted())
@@ -43,16 +52,28 @@ func (d *driver) putBack(ctx context.Context) error {
 		}
 		cut = true
 		if err := d.undoUnfinished(ctx, c, restart); err != nil {
-			return err
+			return cut, err
 		}
 	}
-	if err := d.uncheck(ctx); err != nil {
-		return err
-	}
-	if cut || v.Tree == "" || v.Tree == runner.UnknownTree {
+	return cut, d.uncheck(ctx)
+}
+
+// compare records what a person changed while the run was at rest. What a phase had changed that the world stopped is
+// nobody's to tell from that.
+func (d *driver) compare(ctx context.Context) error {
+	v := d.state.View()
+	if v.Tree == "" || v.Tree == runner.UnknownTree || d.watching {
 		return nil
 	}
-	if v.Status != runner.RunWaiting && v.Status != runner.RunPaused {
+	switch v.Status {
+	case runner.RunWaiting, runner.RunPaused, runner.RunRejected:
+	case runner.RunFailed:
+		for i := range d.g().Phases {
+			if d.state.Phase(graph.PhaseID(i)).Status == runner.Stopped && v.Reason != runner.ReasonOrphaned {
+				return nil
+			}
+		}
+	default:
 		return nil
 	}
 	now, err := d.Tree.Snapshot(ctx)
@@ -65,6 +86,9 @@ func (d *driver) putBack(ctx context.Context) error {
 	changes, err := d.Tree.Changes(ctx, v.Tree, now.Tree)
 	if err != nil {
 		return fmt.Errorf("comparing the run's workspace with its last snapshot: %w", err)
+	}
+	if len(d.since) == 0 {
+		d.seen(now)
 	}
 	d.take(ctx, runner.Event{Kind: runner.WorkspaceEdited, Tree: now.Tree, Ref: now.Ref, Changed: changedPaths(changes)})
 	return d.err
@@ -120,8 +144,8 @@ func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart b
 			ref = e.Ref
 		}
 	}
-	if ref == "" && d.last != nil && !slices.ContainsFunc(d.since, func(u unbounded) bool { return u.phase != name }) {
-		ref = d.last.Ref
+	if ref == "" {
+		ref = d.newestBefore(name)
 	}
 	if ref == "" {
 		return nil

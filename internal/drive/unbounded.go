@@ -66,7 +66,7 @@ func (d *driver) firstSnapshot(ctx context.Context) error {
 func (d *driver) seen(s workspace.Snapshot) {
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
-	d.last = &s
+	d.last, d.edit = &s, nil
 	d.since = slices.DeleteFunc(slices.Clone(d.since), func(u unbounded) bool { return u.running == nil || !*u.running })
 }
 
@@ -158,6 +158,7 @@ func (d *driver) recall(ctx context.Context) error {
 	starts := map[string]string{}
 	ref := ""
 	var since []unbounded
+	var edit *edited
 	for _, e := range d.Record.Events() {
 		key := fileName(e.Phase, e.Visit, "")
 		switch e.Kind {
@@ -165,15 +166,19 @@ func (d *driver) recall(ctx context.Context) error {
 			if e.Ref == "" {
 				continue
 			}
-			ref, since = e.Ref, nil
+			ref, since, edit = e.Ref, nil, nil
 			if e.Purpose == runner.ForStart.String() {
 				starts[key] = e.Ref
 			}
+		case runner.WorkspaceEdited:
+			if edit = (&edited{ref: e.Ref, after: len(since)}); len(since) == 0 {
+				ref = e.Ref
+			}
 		case runner.RunRewound:
-			ref, since = e.Ref, nil
+			ref, since, edit = e.Ref, nil, nil
 		case runner.UndoDone:
 			if starts[key] != "" {
-				ref, since = starts[key], nil
+				ref, since, edit = starts[key], nil, nil
 			}
 		case runner.PhaseStarted:
 			if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].Kind == graph.Code {
@@ -203,6 +208,28 @@ func (d *driver) recall(ctx context.Context) error {
 	}
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
-	d.last, d.since = &s, since
+	d.last, d.since, d.edit = &s, since, edit
 	return nil
+}
+
+// edited is what a person had made of the workspace after programs had run since the newest snapshot: ref has both.
+type edited struct {
+	ref   string
+	after int // how many of driver.since had run before it
+}
+
+// newestBefore is the ref of the workspace as it was before a command of a phase began, when nothing else can have
+// changed it since; "" when that cannot be told.
+func (d *driver) newestBefore(phase string) string {
+	if d.last == nil {
+		return ""
+	}
+	ref, since := d.last.Ref, d.since
+	if d.edit != nil {
+		ref, since = d.edit.ref, since[d.edit.after:]
+	}
+	if slices.ContainsFunc(since, func(u unbounded) bool { return u.phase != phase }) {
+		return ""
+	}
+	return ref
 }

@@ -141,6 +141,8 @@ func (t *Trace) afterRefused() []Step {
 		steps = append([]Step{{"foundry resume " + id + " --limit " + limit + "=" + grant, "give it more and go on"}}, steps...)
 	case spent:
 		steps = append(steps, Step{"foundry resume " + id + " --retry 1", "one more round"})
+	case t.Word == "criterion":
+		steps = append(steps, Step{"foundry resume " + id, "check that again"})
 	case t.Word == "orphaned", unverified, t.Status == "failed", t.Word == "unmatched":
 		steps = append(steps, Step{"foundry resume " + id, "try again from there"})
 	}

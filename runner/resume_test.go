@@ -1,0 +1,121 @@
+package runner_test
+
+import (
+	"strings"
+	"testing"
+
+	. "foundry/runner"
+)
+
+const checked = `  checked:
+    criteria: [{name: first, run: make}, {name: second, run: make}]
+    phases:
+      - {id: build, agent: coder}
+      - {id: test, run: make}
+      - {id: never, run: make, when: "false"}
+`
+
+// criteria answers the checks of criteria, of the run or of a call; "" is none.
+func (sc *script) criteria(call string, before bool, outcomes ...string) {
+	sc.t.Helper()
+	for i, name := range []string{"first", "second"} {
+		if outcomes[i] == "" {
+			continue
+		}
+		e := Event{Kind: CriterionDone}
+		if call != "" {
+			e = sc.about(call, CriterionDone)
+		}
+		e.Criterion, e.Outcome, e.Result = name, outcomes[i], &CommandResult{Before: before}
+		sc.feed(e)
+	}
+}
+
+// A run that a criterion rejected checks again what did not hold, and what comes behind that. No phase runs.
+func TestResumeChecksCriteriaAgain(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, strings.TrimPrefix(checked, "  checked:\n"), RunInfo{})
+	sc.criteria("", true, "failed", "failed")
+	sc.agent("build", success)
+	sc.exit("test", 0)
+	sc.criteria("", false, "passed", "failed")
+	sc.verdict()
+	sc.end(RunRejected, "criterion")
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("criterion")
+	sc.criteria("", false, "", "failed")
+	sc.verdict()
+	sc.end(RunRejected, "criterion")
+
+	// What a person changed is judged first, and then by all criteria.
+	sc.feed(Event{Kind: WorkspaceEdited, Tree: "edited"})
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("command test")
+	sc.statuses("build success, test running, never queued")
+	sc.exit("test", 0)
+	sc.want("criterion")
+	sc.criteria("", false, "passed", "passed")
+	sc.verdict()
+	sc.end(RunAccepted, "")
+	if n := sc.visits("build"); n != 1 {
+		t.Errorf("build was entered %d times", n)
+	}
+	sc.replayed()
+}
+
+// The same in a call, which is entered where it was.
+func TestResumeChecksCriteriaOfACallAgain(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: sub, call: checked}
+      - {id: last, run: make}
+`+checked, RunInfo{})
+	sc.criteria("sub", true, "failed", "failed")
+	sc.agent("sub/build", success)
+	sc.exit("sub/test", 0)
+	sc.criteria("sub", false, "passed", "failed")
+	sc.verdict()
+	sc.end(RunRejected, "unmatched")
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("criterion sub")
+	sc.criteria("sub", false, "", "failed")
+	sc.verdict()
+	sc.feed(Event{Kind: WorkspaceEdited, Tree: "edited"})
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("command sub/test")
+	sc.exit("sub/test", 0)
+	sc.criteria("sub", false, "passed", "passed")
+	sc.want("command last")
+	if n := sc.visits("sub/build"); n != 1 {
+		t.Errorf("sub/build was entered %d times", n)
+	}
+	sc.replayed()
+}
+
+// What had passed before the phase that ended the run is judged again after an edit, before that phase; work of agents is not
+// done again, although what it depends on is.
+func TestResumeJudgesAnEditedWorkspaceFirst(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: base, run: make}
+      - {id: build, agent: coder}
+      - {id: lint, run: make}
+      - {id: test, run: make, route: ["on fail -> abort"]}
+`, RunInfo{Jobs: 4})
+	sc.exit("base", 0)
+	sc.agent("build", success)
+	sc.exit("lint", 0)
+	sc.exit("test", 1)
+	sc.end(RunRejected, "abort")
+	sc.feed(Event{Kind: WorkspaceEdited, Tree: "edited"})
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("command base")
+	sc.exit("base", 0)
+	sc.want("command lint")
+	sc.exit("lint", 0)
+	sc.want("command test")
+	sc.exit("test", 0)
+	sc.verdict()
+	sc.end(RunAccepted, "")
+	sc.replayed()
+}
