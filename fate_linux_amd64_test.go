@@ -78,8 +78,8 @@ func (w *world) untidy() []string {
 		switch {
 		case err != nil:
 			found = append(found, err.Error())
-		case strings.HasPrefix(rel, ".git/info/.foundry-"): // goes when it is old
-		case strings.HasSuffix(name, ".lock") && !strings.HasPrefix(rel, ".git/foundry/"), strings.HasPrefix(name, ".tmp-"), strings.HasPrefix(name, ".foundry-") && !d.IsDir():
+		case strings.HasPrefix(rel, ".git/info/.foundry-tmp-"): // goes when it is old
+		case strings.HasSuffix(name, ".lock") && !strings.HasPrefix(rel, ".git/foundry/"), strings.HasPrefix(name, ".foundry-tmp-"):
 			found = append(found, "left: "+rel)
 		}
 		return nil

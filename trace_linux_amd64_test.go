@@ -506,7 +506,7 @@ func program(tid int) string {
 var (
 	aRun    = regexp.MustCompile(`run_\d{6}_[0-9a-f]{6}`)
 	anID    = regexp.MustCompile(`objects/[0-9a-f]{2}(/[0-9a-f]{38})?`)
-	aNumber = regexp.MustCompile(`(\.tmp-|\.foundry-|tmp_obj_)([0-9]+\b|[0-9A-Za-z]{6}\b)`)
+	aNumber = regexp.MustCompile(`(\.tmp-|\.foundry-tmp-|tmp_obj_)([0-9]+\b|[0-9A-Za-z]{6}\b)`)
 )
 
 // place is a path as it is the same in each run.

@@ -13,6 +13,7 @@ import (
 	"foundry/builtins"
 	"foundry/diag"
 	"foundry/graph"
+	"foundry/internal/atomicfile"
 	"foundry/schema"
 )
 
@@ -268,25 +269,5 @@ func replaceFile(path, text string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(real), ".foundry-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err == nil {
-		err = f.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), real)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.WriteSynced(real, []byte(text), info.Mode().Perm())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"foundry/internal/atomicfile"
 	"foundry/internal/report"
 	"foundry/runner"
 )
@@ -99,17 +100,9 @@ func (s *session) writeReport(path, text string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return badUsage("-o %s is no regular file", s.display(path))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	err := atomicfile.Write(path, []byte(text), 0o644)
 	if errors.Is(err, fs.ErrNotExist) {
 		return badUsage("-o %s: there is no directory %s", s.display(path), s.display(filepath.Dir(path)))
-	}
-	if err != nil {
-		return failure(fmt.Errorf("write the report: %w", err))
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return failure(fmt.Errorf("write the report to %s: %w", path, err))

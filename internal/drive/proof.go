@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"foundry/graph"
+	"foundry/internal/atomicfile"
 	"foundry/runner"
 )
 
@@ -201,25 +201,9 @@ func (d *driver) prove(e runner.Event) {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(file, text)
+		err = atomicfile.Write(file, text, 0o600)
 	}
 	if err != nil {
 		d.append(runner.Event{Kind: runner.Warned, Phase: e.Phase, Visit: e.Visit, Text: "what it proved could not be kept, so it will run again: " + err.Error()})
 	}
-}
-
-// replaceFile writes a file so that a reader sees the old one or the new one.
-func replaceFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".proof-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

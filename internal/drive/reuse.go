@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"foundry/graph"
+	"foundry/internal/atomicfile"
 	"foundry/internal/workspace"
 	"foundry/runner"
 )
@@ -116,7 +117,7 @@ func (d *driver) keepWork(e runner.Event) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		err = replaceFile(filepath.Join(dir, key+".json"), text)
+		err = atomicfile.Write(filepath.Join(dir, key+".json"), text, 0o600)
 	}
 	if err == nil {
 		err = dropOldest(dir, mostWork)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"foundry/internal/atomicfile"
 )
 
 // WriteFile puts a file beside the log, on the disk before it returns, and gives the name by which an event is
@@ -23,7 +25,7 @@ func (r *Record) write(name string, data []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := replace(full, r.mask.Bytes(data)); err != nil {
+	if err := atomicfile.WriteSynced(full, r.mask.Bytes(data), 0o600); err != nil {
 		return "", fmt.Errorf("write %s of %s: %w", rel, r.id, err)
 	}
 	return rel, nil
@@ -96,40 +98,4 @@ func (r *Record) create(name string) (rel string, f *os.File, err error) {
 		}
 		rel = stem + "-" + strconv.Itoa(n) + ext
 	}
-}
-
-// temporary begins the names of files that are not whole yet.
-const temporary = ".tmp-"
-
-// replace puts data at path in one step: a reader sees the old file or the whole new one, also after a crash.
-func replace(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, temporary+"*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncDir(dir)
-}
-
-// syncDir puts a directory's entries on the disk.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
-		err = nil // a system that cannot sync directories keeps their order by itself
-	}
-	return errors.Join(err, d.Close())
 }

@@ -469,7 +469,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%q was written as %q", name, rel)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(r.Dir(), "prompts", ".tmp-*"))
+	left, err := filepath.Glob(filepath.Join(r.Dir(), "prompts", ".foundry-tmp-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}

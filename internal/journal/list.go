@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	"foundry/internal/atomicfile"
 	"foundry/runner"
 )
 
@@ -36,7 +37,7 @@ func writeCache(dir string, size int64, o runner.Outline) {
 	if err != nil {
 		panic("BUG: an outline cannot be encoded: " + err.Error())
 	}
-	_ = replace(filepath.Join(dir, cacheName), append(data, '\n'))
+	_ = atomicfile.WriteSynced(filepath.Join(dir, cacheName), append(data, '\n'), 0o600)
 }
 
 // List is every run, newest first. It reads run.json where that is as long as the log says, and else the log.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"foundry/internal/atomicfile"
 	"foundry/internal/filestat"
 	"foundry/runner"
 	"foundry/secret"
@@ -332,7 +333,7 @@ func (r *Record) SetAside() (string, error) {
 		}
 	}
 	data := lines.Bytes()
-	if err := replace(path, data); err != nil {
+	if err := atomicfile.WriteSynced(path, data, 0o600); err != nil {
 		return "", fmt.Errorf("write the log of %s anew: %w", r.id, err)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0o600)

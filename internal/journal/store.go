@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"foundry/internal/atomicfile"
 	"foundry/runner"
 )
 
@@ -106,7 +107,7 @@ func (s Store) Create(id string) (*Record, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create the log of %s: %w", id, err), lock.Unlock())
 	}
-	if err := errors.Join(syncDir(dir), syncDir(s.dir)); err != nil {
+	if err := errors.Join(atomicfile.SyncDir(dir), atomicfile.SyncDir(s.dir)); err != nil {
 		return nil, errors.Join(fmt.Errorf("create the record of %s: %w", id, err), file.Close(), lock.Unlock())
 	}
 	return newRecord(dir, id, lock, file, nil, nil)
@@ -160,13 +161,13 @@ func openLog(dir, id string, lock *flock.Flock) (*Record, error) {
 	return newRecord(dir, id, lock, file, data, events)
 }
 
-// sweepTemporary removes what replace left in a record when its process was killed: nothing names it.
+// sweepTemporary removes what a process that was killed has left half written in a record: nothing names it.
 func sweepTemporary(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == "sessions" {
 			return fs.SkipDir // the agents' own
 		}
-		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), temporary) {
+		if err == nil && atomicfile.IsTemporary(d) {
 			_ = os.Remove(path) // it is in nobody's way
 		}
 		return nil

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"foundry/internal/atomicfile"
 )
 
 // A snapshot is a handful of small objects. Having git write each of them would cost more than finding what
@@ -71,21 +73,11 @@ func (s *store) put(kind string, data []byte) (string, error) {
 	return id, nil
 }
 
-func (s *store) write(path, kind string, data []byte) (err error) {
+func (s *store) write(path, kind string, data []byte) error {
 	perm, err := s.directory(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "tmp_obj_*") // git removes forgotten files of this name
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
 	if s.deflate == nil {
 		if s.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
 			panic("BUG: workspace: " + err.Error())
@@ -96,16 +88,7 @@ func (s *store) write(path, kind string, data []byte) (err error) {
 	fmt.Fprintf(s.deflate, "%s %d\x00", kind, len(data))
 	s.deflate.Write(data)
 	s.deflate.Close()
-	if _, err = f.Write(out.Bytes()); err != nil {
-		return err
-	}
-	if err = f.Chmod(perm); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.WriteAmong("tmp_obj_*", path, out.Bytes(), perm) // git removes forgotten files of this name
 }
 
 // commit writes a commit of a tree. Foundry itself is its author.

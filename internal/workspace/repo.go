@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"foundry/internal/atomicfile"
 )
 
 // Repo is a repository with a checkout. Its methods may be called from several goroutines.
@@ -331,7 +333,7 @@ func (r *Repo) Exclude(context.Context) error {
 func dropTemporary(dir string, older time.Duration) {
 	left, _ := os.ReadDir(dir) // one that cannot be read has nothing to tidy up
 	for _, e := range left {
-		if !strings.HasPrefix(e.Name(), temporary) || !e.Type().IsRegular() {
+		if !atomicfile.IsTemporary(e) {
 			continue
 		}
 		if st, err := e.Info(); err == nil && (older == 0 || time.Since(st.ModTime()) > older) {
@@ -340,34 +342,12 @@ func dropTemporary(dir string, older time.Duration) {
 	}
 }
 
-// temporary begins the names of files that are not whole yet.
-const temporary = ".foundry-"
-
-// replaceFile writes a file so that a reader sees the old or the new content, never a part.
-func replaceFile(path string, data []byte, perm os.FileMode) (err error) {
+// replaceFile writes a file in one step, and makes the directories above it.
+func replaceFile(path string, data []byte, perm os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if err = f.Chmod(perm); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, data, perm)
 }
 
 // Worktrees lists all worktrees of the repository; the first is the main one.

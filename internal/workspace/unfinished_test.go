@@ -99,11 +99,11 @@ func TestMarkCutOff(t *testing.T) {
 			t.Parallel()
 			f := withTree(t)
 			f.agent("echo agent >>a.txt")
-			f.sh(f.root, "printf main >.git/foundry/.foundry-1; : >.git/foundry/r2.landing; mkdir .git/foundry/.foundry-d")
+			f.sh(f.root, "printf main >.git/foundry/.foundry-tmp-1; : >.git/foundry/r2.landing; mkdir .git/foundry/.foundry-tmp-d")
 			if err := next(f); err != nil {
 				t.Fatal(err)
 			}
-			f.sh(f.root, "test ! -e .git/foundry/.foundry-1 -a -e .git/foundry/r2.landing -a -d .git/foundry/.foundry-d")
+			f.sh(f.root, "test ! -e .git/foundry/.foundry-tmp-1 -a -e .git/foundry/r2.landing -a -d .git/foundry/.foundry-tmp-d")
 		})
 	}
 }
