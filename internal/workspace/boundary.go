@@ -187,7 +187,7 @@ func (e *enforcing) special() {
 			continue
 		}
 		e.undoing[p] = len(e.Violations)
-		e.steps = append(e.steps, step{path: p, mode: "000000"})
+		e.steps = append(e.steps, step{path: p, mode: nothing})
 		e.Violations = append(e.Violations, Violation{Path: p, Change: Created.String(), Reason: why, Note: "a " + is[p]})
 	}
 	for _, p := range slices.Sorted(maps.Keys(was)) {
@@ -312,7 +312,7 @@ func (e *enforcing) restore(ctx context.Context) error {
 	for p := range e.Before.meta.Special {
 		if _, known := e.undoing[p]; !known && e.start.meta.Special[p] == "" {
 			e.undoing[p] = len(e.Violations)
-			e.steps = append(e.steps, step{path: p, mode: "000000"})
+			e.steps = append(e.steps, step{path: p, mode: nothing})
 			e.Violations = append(e.Violations, Violation{Path: p})
 		}
 	}

@@ -30,15 +30,21 @@ var _ = seed.FromEnvironment()
 // scenarios is how many there are when nothing else is said; .ci/run asks for more.
 const scenarios = 40
 
+func scenariosAsked(t *testing.T) int {
+	s := os.Getenv("FOUNDRY_SCENARIOS")
+	if s == "" {
+		return scenarios
+	}
+	total, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("FOUNDRY_SCENARIOS: %v", err)
+	}
+	return total
+}
+
 func TestModel(t *testing.T) {
 	t.Parallel()
-	total := scenarios
-	if s := os.Getenv("FOUNDRY_SCENARIOS"); s != "" {
-		var err error
-		if total, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("FOUNDRY_SCENARIOS: %v", err)
-		}
-	}
+	total := scenariosAsked(t)
 	const workers = 4
 	each := (total + workers - 1) / workers
 	if err := flag.Set("rapid.checks", strconv.Itoa(each)); err != nil { // the only test of this package that has any

@@ -34,6 +34,11 @@ type store struct {
 	deflate *zlib.Writer
 }
 
+// store returns what writes objects into this repository.
+func (r *Repo) store() *store {
+	return &store{dir: filepath.Join(r.common, "objects"), format: r.format}
+}
+
 // largest is the size in bytes up to which an object is written here. What is larger git itself writes, which
 // can do it without having all of it in memory.
 const largest = 1 << 20

@@ -21,8 +21,10 @@ type edit struct{ mode, blob string }
 // leaf is one entry of a tree object.
 type leaf struct{ mode, name, id string }
 
-// treeMode is the mode of an entry that is a tree itself.
-const treeMode = "40000"
+const (
+	treeMode = "40000"  // of an entry that is a tree itself
+	nothing  = "000000" // stands in comparisons where there is no entry
+)
 
 // trees reads, makes and remembers tree objects.
 type trees struct {
@@ -46,16 +48,9 @@ type dirNode struct {
 
 func newDirNode() *dirNode { return &dirNode{files: map[string]edit{}, dirs: map[string]*dirNode{}} }
 
-// patch returns the tree that root becomes by the edits.
-func (c *trees) patch(ctx context.Context, root string, edits map[string]edit) (string, error) {
-	if len(edits) == 0 {
-		return root, nil
-	}
-	if len(c.cache) > cacheTrees {
-		c.cache = map[string][]leaf{}
-	}
-	top := newDirNode()
-	dirs := map[string]bool{"": true}
+// nodes arranges edits by directory. dirs are all directories that they are in.
+func nodes(edits map[string]edit) (top *dirNode, dirs map[string]bool) {
+	top, dirs = newDirNode(), map[string]bool{"": true}
 	for p, e := range edits {
 		n := top
 		parts := strings.Split(p, "/")
@@ -68,6 +63,28 @@ func (c *trees) patch(ctx context.Context, root string, edits map[string]edit) (
 		}
 		n.files[parts[len(parts)-1]] = e
 	}
+	return top, dirs
+}
+
+// each calls f with every path below a directory that has an edit.
+func (n *dirNode) each(dir string, f func(p string)) {
+	for name := range n.files {
+		f(join2(dir, name))
+	}
+	for name, sub := range n.dirs {
+		sub.each(join2(dir, name), f)
+	}
+}
+
+// patch returns the tree that root becomes by the edits.
+func (c *trees) patch(ctx context.Context, root string, edits map[string]edit) (string, error) {
+	if len(edits) == 0 {
+		return root, nil
+	}
+	if len(c.cache) > cacheTrees {
+		c.cache = map[string][]leaf{}
+	}
+	top, dirs := nodes(edits)
 	if err := c.load(ctx, root, dirs); err != nil {
 		return "", fmt.Errorf("read a snapshot: %w", err)
 	}
@@ -209,8 +226,7 @@ func (c *trees) diffDir(d twins, next []twins, list *[]Change) []twins {
 
 // leafChange says how the file or link at p differs; a leaf without a mode is none.
 func leafChange(p string, was, is leaf) Change {
-	const none = "000000"
-	c := Change{Path: p, OldMode: cmp.Or(was.mode, none), NewMode: cmp.Or(is.mode, none), oldBlob: was.id, newBlob: is.id, Kind: Modified}
+	c := Change{Path: p, OldMode: cmp.Or(was.mode, nothing), NewMode: cmp.Or(is.mode, nothing), oldBlob: was.id, newBlob: is.id, Kind: Modified}
 	switch {
 	case was.mode == "":
 		c.Kind = Created

@@ -84,8 +84,7 @@ const attributes = "* -text !eol -ident !filter !working-tree-encoding !diff !me
 
 // openShadow makes the private git directory at dir, or takes it over from an earlier process.
 func openShadow(r *Repo, dir, workTree string) (*shadow, error) {
-	objects := filepath.Join(r.common, "objects")
-	s := &shadow{dir: dir, store: &store{dir: objects, format: r.format}}
+	s := &shadow{dir: dir, store: r.store()}
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfileMode = true\n\tsymlinks = true\n\ttrustctime = true\n\tcheckStat = default\n" +
 		"\tautocrlf = false\n\tlogAllRefUpdates = false\n\texcludesFile = /dev/null\n\tattributesFile = /dev/null\n\tignoreCase = false\n" +
 		"\tprecomposeUnicode = false\n\tprotectNTFS = false\n\tprotectHFS = false\n\tsparseCheckout = false\n\tlooseCompression = 1\n" +
@@ -119,7 +118,7 @@ func openShadow(r *Repo, dir, workTree string) (*shadow, error) {
 	}
 	s.git = git{
 		env: process.Environ(r.git.env, []string{
-			"GIT_OBJECT_DIRECTORY=" + objects, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull,
+			"GIT_OBJECT_DIRECTORY=" + s.store.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull,
 			"GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "GIT_ATTR_NOSYSTEM=1",
 			"GIT_AUTHOR_NAME=Foundry", "GIT_AUTHOR_EMAIL=foundry@localhost", "GIT_COMMITTER_NAME=Foundry", "GIT_COMMITTER_EMAIL=foundry@localhost",
 		}),
