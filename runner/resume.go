@@ -34,7 +34,7 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 	if p >= 0 {
 		again, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
 		m.from(p, again, goOn)
-		m.queueFrom(p, again, goOn)
+		m.queueFrom([]graph.PhaseID{p}, again, goOn)
 		return
 	}
 	if waiting && e.Text != "" {
@@ -45,24 +45,21 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 // reopen takes an ended run back into work, which had ended for a reason.
 func (m *machine) reopen(p graph.PhaseID, reason string) {
 	again, goOn := graph.NewSet(len(m.g.Phases)), graph.NewSet(len(m.g.Phases))
+	var at []graph.PhaseID
 	toJump, beyond, recheck := false, false, false
 	switch {
 	case p >= 0:
-		p = m.deepest(p, graph.NewSet(len(m.g.Phases))) // the one that a person names begins afresh
+		at = m.deepest([]graph.PhaseID{p}, graph.NewSet(len(m.g.Phases))) // the one that a person names begins afresh
 	case m.goesOnToJump():
 		toJump = true
 	case reason == ReasonCriterion: // acceptance held, so there is no phase to blame
 		beyond = m.s.Partial()
 		recheck = !beyond
 	default:
-		if p = m.s.ender; p < 0 {
-			p = m.firstOpen(-1)
-		}
-		if beyond = p < 0 && m.s.Partial(); p < 0 && !beyond {
-			p = m.lastJudge()
-		}
-		if p >= 0 {
-			p = m.deepest(p, goOn)
+		if at = m.culprits(-1, reason); len(at) > 0 {
+			at = m.deepest(at, goOn)
+		} else if beyond = m.s.Partial(); !beyond {
+			at = []graph.PhaseID{m.lastJudge()}
 		}
 	}
 	m.s.ending, m.s.finishing, m.s.judged = nil, false, false
@@ -72,15 +69,40 @@ func (m *machine) reopen(p graph.PhaseID, reason string) {
 		again = m.liftUntil()
 	case toJump:
 		m.cutOffBy(again, goOn)
-	case p >= 0:
+	}
+	for _, p := range at {
 		m.from(p, again, goOn)
 	}
 	if m.s.touched {
 		m.void(again, goOn)
 		m.s.touched = false
 	}
-	m.queueFrom(p, again, goOn)
+	m.queueFrom(at, again, goOn)
 	m.s.finishing = recheck && !slices.ContainsFunc(m.s.phases, func(ph *phase) bool { return ph.status == Queued })
+}
+
+// culprits are the phases of a pipeline that has ended for a reason, at which to go on: all that stand failed, else the one that
+// ended it, else the earliest that has not ended well.
+func (m *machine) culprits(owner graph.PhaseID, reason string) []graph.PhaseID {
+	if reason == ReasonUnmatched {
+		var failed []graph.PhaseID
+		for _, p := range m.s.plan.order {
+			if m.owner(p) == owner && m.standsFailed(p) {
+				failed = append(failed, p)
+			}
+		}
+		if len(failed) > 0 {
+			return failed
+		}
+	}
+	p := m.frame(owner).ender
+	if p < 0 {
+		p = m.firstOpen(owner)
+	}
+	if p < 0 {
+		return nil
+	}
+	return []graph.PhaseID{p}
 }
 
 // stageAgain is where an ended run goes on: one whose workspace could not be made tries that again, and one that ended
@@ -112,27 +134,30 @@ func (m *machine) liftUntil() graph.Set {
 	return out
 }
 
-// deepest is the phase within a call that failed or was stopped at which to go on: the one that ended it, else the
-// earliest that has not ended well. A call that a criterion ended is entered where it was, to check that again.
-func (m *machine) deepest(p graph.PhaseID, goOn graph.Set) graph.PhaseID {
-	for {
+// deepest replaces calls and lists that failed or were stopped by what to go on at in them. A call that a criterion ended is
+// entered where it was, to check that again.
+func (m *machine) deepest(at []graph.PhaseID, goOn graph.Set) []graph.PhaseID {
+	var out []graph.PhaseID
+	for _, p := range at {
 		ph := m.s.phases[p]
 		if ph.call == nil || ph.status != Fail && ph.status != Stopped {
-			return p
+			out = append(out, p)
+			continue
 		}
-		if ph.call.ending != nil && ph.call.ending.reason == ReasonCriterion {
+		reason := ""
+		if ph.call.ending != nil {
+			reason = ph.call.ending.reason
+		}
+		if reason == ReasonCriterion {
 			goOn.Add(p)
-			return p
+			out = append(out, p)
+		} else if in := m.culprits(p, reason); len(in) > 0 {
+			out = append(out, m.deepest(in, goOn)...)
+		} else {
+			out = append(out, p)
 		}
-		next := ph.call.ender
-		if next < 0 {
-			next = m.firstOpen(p)
-		}
-		if next < 0 {
-			return p
-		}
-		p = next
 	}
+	return out
 }
 
 // lastJudge is the last phase that acceptance names, else the last phase of all.
@@ -162,21 +187,22 @@ func (m *machine) from(p graph.PhaseID, set, goOn graph.Set) {
 	m.cutOffBy(set, goOn)
 }
 
-// queueFrom queues a set. p, if it is one, starts before all that it depends on and that is not queued.
-func (m *machine) queueFrom(p graph.PhaseID, set, goOn graph.Set) {
-	if p < 0 {
-		m.queueAgain(set, goOn)
-		return
+// queueFrom queues a set. Phases that a resume goes on at start before all that they depend on and that is not queued.
+func (m *machine) queueFrom(at []graph.PhaseID, set, goOn graph.Set) {
+	entered := make([][]graph.PhaseID, len(at))
+	for i, p := range at {
+		entered[i] = m.s.phases[p].entries
 	}
-	entered := m.s.phases[p].entries
 	m.queueAgain(set, goOn)
-	ph := m.edit(p)
-	ph.forced = true
-	for call := m.owner(p); call >= 0; call = m.owner(call) {
-		m.edit(call).forced = m.s.phases[call].forced || goOn.Has(call)
-	}
-	if m.g.Phases[p].Detour && len(ph.entries) == 0 {
-		ph.entries = entered
+	for i, p := range at {
+		ph := m.edit(p)
+		ph.forced = true
+		for call := m.owner(p); call >= 0; call = m.owner(call) {
+			m.edit(call).forced = m.s.phases[call].forced || goOn.Has(call)
+		}
+		if m.g.Phases[p].Detour && len(ph.entries) == 0 {
+			ph.entries = entered[i]
+		}
 	}
 }
 

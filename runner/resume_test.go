@@ -119,3 +119,32 @@ func TestResumeJudgesAnEditedWorkspaceFirst(t *testing.T) {
 	sc.end(RunAccepted, "")
 	sc.replayed()
 }
+
+// Of several phases that failed none has to be resumed by itself; nor of several items.
+func TestResumeGoesOnAtAllThatFailed(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: a, run: make, needs: []}
+      - {id: b, run: make, needs: []}
+      - {id: c, run: make, needs: []}
+      - {id: sub, call: inner, needs: []}
+      - {id: many, each: {in: lines("x\ny\nz"), limit: 3}, run: make, needs: []}
+      - {id: last, run: make, needs: [a, b, c, sub, many]}
+  inner:
+    phases:
+      - {id: d, run: make, needs: []}
+      - {id: e, run: make, needs: []}
+`, RunInfo{Jobs: 9})
+	sc.g = sc.s.Graph(sc.g)
+	for name, code := range map[string]int{"a": 1, "b": 0, "c": 1, "sub/d": 1, "sub/e": 1, "many[x]": 1, "many[y]": 0, "many[z]": 1} {
+		sc.exit(name, code)
+	}
+	sc.verdict()
+	sc.end(RunRejected, "unmatched")
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("command a", "command c", "command sub/d", "command sub/e", "command many[x]", "command many[z]")
+	for _, name := range []string{"a", "c", "sub/d", "sub/e", "many[x]", "many[z]"} {
+		sc.exit(name, 0)
+	}
+	sc.want("command last")
+}

@@ -54,9 +54,8 @@ func (m *machine) verdict(owner graph.PhaseID) (culprit graph.PhaseID, reason, t
 		return culprit, reason, text, nil
 	}
 	for _, p := range m.s.plan.order {
-		ph := m.s.phases[p]
-		if m.owner(p) == owner && (ph.status == Fail || ph.status == Rejected) && !ph.handled {
-			return p, ReasonUnmatched, fmt.Sprintf("%s ended %s and no rule took it", m.g.Phases[p].Name, ph.status), nil
+		if m.owner(p) == owner && m.standsFailed(p) {
+			return p, ReasonUnmatched, fmt.Sprintf("%s ended %s and no rule took it", m.g.Phases[p].Name, m.s.phases[p].status), nil
 		}
 	}
 	if m.watching(owner) {
@@ -96,6 +95,12 @@ func (m *machine) verdict(owner graph.PhaseID) (culprit graph.PhaseID, reason, t
 		}
 	}
 	return -1, "", "", seen
+}
+
+// standsFailed says whether a phase has failed, and no rule took that; of an item, whether it has failed.
+func (m *machine) standsFailed(p graph.PhaseID) bool {
+	ph := m.s.phases[p]
+	return (ph.status == Fail || ph.status == Rejected) && (!ph.handled || m.g.Phases[p].Item != nil)
 }
 
 // checksAfter says whether a pipeline's criteria are being checked before acceptance.
