@@ -124,6 +124,8 @@ type Event struct {
 	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
 	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, review.checked, snapshot.taken, work.merged
 	Edited    []string        `json:"edited,omitempty"`     // run.resumed: how the pipeline of File, which holds from here on, differs from the one before
+	Jobs      int             `json:"jobs,omitempty"`       // run.resumed: phases at a time from here on; 0 is as before
+	Agents    int             `json:"agents,omitempty"`     // run.resumed: agent phases among them, when Jobs is given
 	To        int             `json:"to,omitempty"`         // run.rewound: the number of the fact after which the visit began
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
@@ -174,7 +176,7 @@ type Reused struct {
 	At    time.Time `json:"at"` // when it ended
 }
 
-// RunInfo is what a run starts with; it never changes.
+// RunInfo is what a run starts with. Of it a resume changes Jobs and Agents alone.
 type RunInfo struct {
 	ID          string            `json:"id"`
 	Pipeline    string            `json:"pipeline"`

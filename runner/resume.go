@@ -15,6 +15,11 @@ func (m *machine) resume(p graph.PhaseID, e Event) {
 		return
 	}
 	m.s.resumes++
+	if e.Jobs > 0 {
+		info := *m.s.info
+		info.Jobs, info.Agents = e.Jobs, e.Agents
+		m.s.info = &info
+	}
 	ended := m.s.stage == stageEnded
 	waiting, reason := m.s.status == RunWaiting, m.s.reason
 	m.s.status, m.s.reason, m.s.text = RunRunning, "", ""

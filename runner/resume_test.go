@@ -148,3 +148,34 @@ func TestResumeGoesOnAtAllThatFailed(t *testing.T) {
 	}
 	sc.want("command last")
 }
+
+// How many phases run at a time may change with a resume, and stays so, whatever the run goes back to.
+func TestResumeChangesJobs(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: a, run: make, needs: []}
+      - {id: b, run: make, needs: []}
+`, RunInfo{Jobs: 1})
+	sc.want("command a")
+	sc.feed(Event{Kind: RunInterrupted})
+	sc.feed(Event{Kind: RunResumed, Jobs: 3, Agents: 1})
+	sc.want("command a", "command b")
+	sc.feed(Event{Kind: RunInterrupted})
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("command a", "command b")
+	sc.replayed()
+	fact, _, _ := Beginning(sc.log, "a", 1)
+	then, _, err := Replay(sc.g, sc.log[:fact], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, _, err := Rewound(sc.g, then, sc.s, Event{Kind: RunRewound, Phase: "a", To: fact})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []State{sc.s, back} {
+		if v := s.View(); v.Info.Jobs != 3 || v.Info.Agents != 1 {
+			t.Errorf("it has %d jobs, %d of them agents", v.Info.Jobs, v.Info.Agents)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 	}
 	m := machine{g: g, s: then.clone(), owned: graph.NewSet(len(g.Phases))}
 	m.s.turns, m.s.tokens, m.s.cost, m.s.unknown, m.s.visits, m.s.busy = now.turns, now.tokens, now.cost, now.unknown, now.visits, max(now.busy, e.atWork())
-	m.s.grants, m.s.resumes = now.grants, now.resumes
+	m.s.grants, m.s.resumes, m.s.info = now.grants, now.resumes, now.info
 	m.keep(was, now)
 	m.s.status = RunInterrupt
 	for i := range g.Phases {

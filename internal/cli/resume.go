@@ -37,11 +37,12 @@ something else runs again, with all that depends on it, and only with --force, s
 What follows the end of a run (after) is started once. What was not begun when Foundry died is done now; what had begun is
 reported, and only --after starts it again.
 
-Counters and budgets stay used: --retry and --limit grant more, for the record.`,
+Counters and budgets stay used: --retry and --limit grant more, for the record. So does -j, which holds from then on.`,
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "from", Usage: "start again at `PHASE`"},
 				&cli.IntFlag{Name: "retry", Usage: "allow `N` more jumps of the rule that was spent"},
 				&cli.StringSliceFlag{Name: "limit", Usage: "raise a budget, as `NAME=+N`: time=+30m, turns=+20, tokens=+100000, cost=+2.50, phases=+10"},
+				&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` phases at a time from here on; as many as before when absent"},
 				&cli.BoolFlag{Name: "force", Usage: "run finished phases again that the edited pipeline defines otherwise"},
 				&cli.BoolFlag{Name: "keep-pipeline", Usage: "go on with the recorded pipeline, whatever the file says now"},
 				&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "a `NOTE` for the phases that are blocked"},
@@ -59,6 +60,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 			{"foundry resume last", "after a crash, a reboot, or ctrl-c"},
 			{"foundry resume last --retry 2", "a loop was spent: allow two more rounds"},
 			{"foundry resume run_261130_4f2a --limit turns=+20", "more turns"},
+			{"foundry resume last -j 1", "one phase at a time from here on"},
 			{"foundry resume last --force", "the pipeline was edited, finished phases among it"},
 			{"foundry resume last --after push", "what followed the run failed, or was cut off"},
 			{"foundry resume last -m \"the key is in .env now\"", "a phase was blocked"},
@@ -68,7 +70,7 @@ Counters and budgets stay used: --retry and --limit grant more, for the record.`
 
 func (s *session) resume(c *cli.Context) error {
 	form, err := s.runForm(c)
-	if err := errors.Join(atMost(c, 1), err); err != nil {
+	if err := errors.Join(atMost(c, 1), err, checkJobs(c)); err != nil {
 		return err
 	}
 	pl, err := s.openPlace()
@@ -111,6 +113,9 @@ func (s *session) resume(c *cli.Context) error {
 		return err
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Who: who(), Text: c.String("message")}
+	if c.IsSet("jobs") {
+		resumed.Jobs, resumed.Agents = jobs(c.Int("jobs"))
+	}
 	if !c.Bool("keep-pipeline") {
 		if err := s.edited(again, &resumed, c.Bool("force")); err != nil {
 			return err

@@ -98,8 +98,8 @@ func (s *session) up(c *cli.Context) error {
 	if c.Bool("json") && !c.Bool("dry-run") {
 		return badUsage("--json goes with --dry-run").hintf("--output json prints the events of a run")
 	}
-	if n := c.Int("jobs"); c.IsSet("jobs") && (n < 1 || n > mostJobs) {
-		return badUsage("--jobs %d: must lie between 1 and %d", n, mostJobs)
+	if err := checkJobs(c); err != nil {
+		return err
 	}
 	p, err := s.loadOrBuiltins()
 	if err != nil {
@@ -161,6 +161,13 @@ func (s *session) up(c *cli.Context) error {
 
 // mostJobs bounds how many phases a run has at a time.
 const mostJobs = 1000
+
+func checkJobs(c *cli.Context) error {
+	if n := c.Int("jobs"); c.IsSet("jobs") && (n < 1 || n > mostJobs) {
+		return badUsage("--jobs %d: must lie between 1 and %d", n, mostJobs)
+	}
+	return nil
+}
 
 // jobs are how many phases run at a time, and how many of them may be agents.
 func jobs(asked int) (all, agents int) {

@@ -92,6 +92,9 @@ func (t *Trace) addRun(e *runner.Event) {
 		}
 	case runner.RunResumed:
 		t.Seen, t.Text, t.Hint, t.blame, t.Paused = nil, "", "", "", time.Time{}
+		if e.Jobs > 0 {
+			t.Info.Jobs, t.Info.Agents = e.Jobs, e.Agents
+		}
 	case runner.RunEnded:
 		t.Seen = e.Seen
 		if e.Text != "" {

@@ -95,6 +95,9 @@ func (p *Plain) run(e *runner.Event) string {
 		return p.head(e)
 	case runner.RunResumed:
 		text := p.line(e, Bold, "resumed", firstLine(e.Text))
+		if e.Jobs > 0 {
+			text += p.line(e, Plainly, "jobs", fmt.Sprintf("up to %s at a time from here on", count(e.Jobs, "phase")))
+		}
 		for _, what := range e.Edited {
 			text += p.line(e, Yellow, "edited", what)
 		}
