@@ -25,7 +25,7 @@ var table = [...]RuleInfo{
 	{TooLarge, Error, "the file, its nesting or what its aliases expand to is too large"},
 	{Encoding, Error, "the file is not UTF-8 text"},
 	{UnsupportedVersion, Error, "a version of the language that this program does not know"},
-	{NotBuilt, Error, "a part of the language that this version of foundry does not carry out yet"},
+	{NotBuilt, Error, "something that this version of foundry cannot do in this place"},
 	{PhaseKind, Error, "a phase does not say exactly one thing to do"},
 	{UnknownAgent, Error, "an agent that is not defined"},
 	{UnknownCommand, Error, "a command that is not defined"},

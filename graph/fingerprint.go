@@ -264,6 +264,7 @@ func (g *Graph) phaseParts(ph *Phase) []part {
 			}
 		}},
 		{"commits", func(d *digest) { d.bool(ph.Commits) }},
+		{"parallel", func(d *digest) { d.bool(ph.aside()) }},
 		{"timeout", func(d *digest) { d.int(int(ph.Timeout)) }},
 		{"env", func(d *digest) { d.env(ph.Env) }},
 		{"dir", func(d *digest) { d.text(ph.Dir) }},

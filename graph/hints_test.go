@@ -123,11 +123,15 @@ var followed = []follows{
 	{form(`remove one of the two; `), func(p page, _ []string) string { return p.removeItem() }},
 	{form(`remove item`), func(p page, _ []string) string { return p.around(", item: ", p.span(), "") }},
 	{form(`remove with, or`), func(p page, _ []string) string { return p.around(" with ", p.span(), "") }},
-	{form(`(?:remove|keep one of) (needs|required|optional|message|repeat|after|phases|gates|timeout|env|dir|commits)\b`), func(p page, m []string) string {
+	{form(`(?:remove|keep one of) (needs|required|optional|message|repeat|after|phases|gates|timeout|env|dir|commits|session|parallel)\b`), func(p page, m []string) string {
 		if m[1] == "phases" {
 			return p.removeKey(p.span())
 		}
 		return p.removeKey(m[1])
+	}},
+	{form(`write isolation: true in pipeline (\w+)`), func(p page, m []string) string {
+		at := strings.Index(p.text, "  "+m[1]+":\n    isolation: ")
+		return p.text[:at] + regexp.MustCompile(`isolation: \w+`).ReplaceAllString(p.text[at:], "isolation: true")
 	}},
 	{form(`remove sources(?:$|, or writes)`), func(p page, _ []string) string { return p.removeKey("sources") }},
 	{form(`keep one of them`), func(p page, _ []string) string { return p.removeKey("command") }},

@@ -57,7 +57,8 @@ type jsonPhase struct {
 	Optional    bool        `json:"optional"`
 	Needs       []string    `json:"needs"`
 	When        string      `json:"when,omitempty"`
-	Writes      [][]string  `json:"writes"` // each list must allow a path; none: what is not protected
+	Writes      [][]string  `json:"writes"`             // each list must allow a path; none: what is not protected
+	Parallel    string      `json:"parallel,omitempty"` // worktree, where it works in one of its own
 	Retries     int         `json:"retries"`
 	Repeat      int         `json:"repeat,omitempty"` // of a command: how many times in a row it must pass
 	Review      *jsonReview `json:"review,omitempty"`
@@ -178,6 +179,9 @@ func (g *Graph) jsonPhase(ph *Phase) jsonPhase {
 	out := jsonPhase{ID: ph.Name, Kind: ph.Kind.String(), What: g.What(ph.ID), Command: ph.Command, Detour: ph.Detour, Optional: ph.Optional,
 		Needs: []string{}, Writes: [][]string{}, Retries: ph.Retries, Gates: []string{}, Routes: []jsonRule{},
 		Visits: g.Bound.Visits[ph.ID], Fingerprint: ph.Fingerprint}
+	if ph.aside() {
+		out.Parallel = "worktree"
+	}
 	if ph.Repeat > 1 {
 		out.Repeat = ph.Repeat
 	}

@@ -88,7 +88,7 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 	out := x.Phase
 	out.ID, out.Span = base.ID, base.Span
 	for _, t := range []struct{ to, from *schema.Text }{
-		{&out.Description, &base.Description}, {&out.Hint, &base.Hint}, {&out.When, &base.When}, {&out.Dir, &base.Dir}, {&out.Commits, &base.Commits},
+		{&out.Description, &base.Description}, {&out.Hint, &base.Hint}, {&out.When, &base.When}, {&out.Dir, &base.Dir}, {&out.Commits, &base.Commits}, {&out.Parallel, &base.Parallel},
 		{&out.Agent, &base.Agent}, {&out.Envelope, &base.Envelope}, {&out.Model, &base.Model}, {&out.Command, &base.Command},
 		{&out.Review, &base.Review}, {&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask}, {&out.Call, &base.Call},
 	} {
@@ -174,6 +174,9 @@ func dropKind(base *schema.Phase, x *schema.Patch) {
 	if now != "call" {
 		base.Set = schema.Pairs{}
 	}
+	if now == "builtin" || now == "ask" || now == "call" {
+		base.Parallel = schema.Text{}
+	}
 	if kindKeys[was] != kindKeys[now] {
 		base.Prompt, base.Inputs, base.Envelope, base.Model, base.Retries = schema.Prose{}, schema.Texts{}, schema.Text{}, schema.Text{}, schema.Int{}
 		base.Reuse, base.RevertRejected = schema.Bool{}, schema.Bool{}
@@ -215,7 +218,7 @@ func strayKeys(list *diag.List, ph *schema.Phase, x *schema.Patch) {
 	rows := schema.KeysOf("phase")
 	for _, k := range x.Keys {
 		i := slices.IndexFunc(rows, func(row schema.Key) bool { return row.Name == k.Value })
-		if i >= 0 && rows[i].Built && k.Value != "each" && !rows[i].Beside(does) {
+		if i >= 0 && k.Value != "each" && !rows[i].Beside(does) {
 			list.Report(diag.UnknownKey, k.Span(), "%q is only for %s, and phase %q is not one", k.Value, schema.KindNoun(rows[i].Kind), ph.ID.Value).
 				Hintf("remove it").Notef(ph.ID.Span(), "the phase is defined here")
 		}

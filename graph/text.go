@@ -200,6 +200,9 @@ func (g *Graph) below(b *strings.Builder, ph *Phase) {
 	if ph.Work() == AgentWork && !ph.Writer {
 		marks = append(marks, "read-only")
 	}
+	if ph.aside() {
+		marks = append(marks, "in a worktree of its own")
+	}
 	for _, l := range ph.Boundary.Writes {
 		if len(l.Globs) > 0 {
 			marks = append(marks, "writes "+strings.Join(l.Globs, " "))

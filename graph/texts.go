@@ -65,6 +65,7 @@ func (c *compiler) texts() {
 		}
 		c.itemRuleTexts(ph)
 		c.boundary(ph, src)
+		c.apart(ph, src)
 		closeItem()
 		c.ruleTexts(ph)
 	}

@@ -49,11 +49,13 @@ func (g *Graph) unwatched(p PhaseID) string {
 		return "it asks a person"
 	case ph.Kind == Commit:
 		return "it commits"
+	case ph.Apart:
+		return "it works in a worktree of its own"
 	case ph.Kind != Calls:
 		return ""
 	}
 	for inner := p + 1; inner <= ph.Call.Last; inner++ {
-		if k := g.Phases[inner].Kind; k == AgentWork || k == Ask || k == Commit {
+		if in := &g.Phases[inner]; in.Kind == AgentWork || in.Kind == Ask || in.Kind == Commit || in.RunsApart() {
 			return fmt.Sprintf("it calls %s, which does more than run checks", ph.Call.Pipeline)
 		}
 	}

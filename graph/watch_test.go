@@ -15,6 +15,7 @@ agents:
 pipelines:
   checks: {phases: [{id: vet, run: go vet}]}
   works: {phases: [{id: do, agent: coder}]}
+  apart: {phases: [{id: gen, run: make gen, writes: [gen], parallel: worktree}]}
   p:
     phases:
       - {id: gen, run: go generate}
@@ -26,6 +27,8 @@ pipelines:
       - {id: all, call: checks}
       - {id: job, call: works}
       - {id: commit, builtin: git_commit, message: x}
+      - {id: aside, run: make gen, writes: [gen], parallel: worktree}
+      - {id: beside, call: apart}
       - {id: state, builtin: git_status}
       - {id: ship, ask: "ship?", route: ["on reject -> back"]}
       - {id: back, detour: true, run: ./back.sh}
@@ -49,6 +52,8 @@ named: it reads what plan reports
 maybe: it reads what named reports
 job: it calls works, which does more than run checks
 commit: it commits
+aside: it works in a worktree of its own
+beside: it calls apart, which does more than run checks
 ship: it asks a person
 back: only a route enters it`
 	if s := strings.Join(got, "\n"); s != want {

@@ -379,6 +379,7 @@ type Phase struct {
 	Writes      Texts
 	Protect     Texts
 	Commits     Text // deny, allow
+	Parallel    Text // turns, worktree
 
 	Agent    Text
 	Prompt   Prose

@@ -26,7 +26,7 @@ type GateWords struct {
 }
 
 // JSONSchema is the schema (draft 2020-12) of a pipeline file, with a line break at its end. The same
-// vocabulary gives the same bytes. Keys that are not built are left out, and so refused.
+// vocabulary gives the same bytes.
 func JSONSchema(v Vocabulary) []byte {
 	g := newGenerator(v)
 	return g.document("foundry.yaml", "a pipeline file of Foundry", g.section("file"))
@@ -117,11 +117,10 @@ func sectionName(section string) string {
 
 // section is a mapping with the keys of a section and no others.
 func (g *generator) section(name string) object {
-	all := slices.Clone(g.sections[name])
+	keys := g.sections[name]
 	if name == "patch" {
-		all = KeysOf(name)
+		keys = KeysOf(name)
 	}
-	keys := slices.DeleteFunc(all, func(k Key) bool { return !k.Built })
 	out := object{{"type", "object"}, {"properties", g.properties(keys)}}
 	if name == "file" {
 		out = append(out, member{"patternProperties", object{{"^x-", object{{"description", "left alone: a place for YAML anchors"}}}}})

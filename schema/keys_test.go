@@ -46,21 +46,15 @@ var allKeys = map[string]string{
 	"expect": "status reason text exit path not_run visits routes feedback",
 }
 
-const notBuiltKeys = "parallel"
-
 func TestTableIsTheLanguage(t *testing.T) {
 	t.Parallel()
 	got := map[string][]string{}
-	var unbuilt []string
 	for _, k := range Keys() {
 		got[k.Where] = append(got[k.Where], k.Name)
-		if !k.Built {
-			unbuilt = append(unbuilt, k.Name)
-		}
 		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || strings.ToLower(k.Doc[:1]) != k.Doc[:1] || k.Shape == 0 || k.Min > k.Max {
 			t.Errorf("bad row %+v", k)
 		}
-		if nested := k.Shape == ShapeSection || k.Shape == ShapeList || k.Shape == ShapeMap || k.Shape == ShapeEntries; k.Built && nested != (k.Of != "") || k.Of != "" && allKeys[k.Of] == "" {
+		if nested := k.Shape == ShapeSection || k.Shape == ShapeList || k.Shape == ShapeMap || k.Shape == ShapeEntries; nested != (k.Of != "") || k.Of != "" && allKeys[k.Of] == "" {
 			t.Errorf("%s.%s: shape %d of %q", k.Where, k.Name, k.Shape, k.Of)
 		}
 		if k.Shape == ShapeInt && k.Where == "limits" && k.Name == "turns" && (k.Min != 1 || k.Max != math.MaxInt) {
@@ -75,12 +69,9 @@ func TestTableIsTheLanguage(t *testing.T) {
 	if len(got) != len(allKeys) {
 		t.Errorf("%d sections, want %d", len(got), len(allKeys))
 	}
-	if !slices.Equal(unbuilt, strings.Fields(notBuiltKeys)) {
-		t.Errorf("not built: %v", unbuilt)
-	}
 }
 
-// Each built key of each section looks at its value: a tag is never taken in silence.
+// Each key of each section looks at its value: a tag is never taken in silence.
 func TestEveryKeyReadsItsValue(t *testing.T) {
 	t.Parallel()
 	wrap := map[string]string{
@@ -93,11 +84,7 @@ func TestEveryKeyReadsItsValue(t *testing.T) {
 	for _, k := range Keys() {
 		text := strings.Replace(wrap[k.Where], "%", k.Name+": !x y", 1) + "\n"
 		_, list := Decode(diag.NewSource("f", text))
-		want := diag.YAMLTag
-		if !k.Built {
-			want = diag.NotBuilt
-		}
-		if !slices.ContainsFunc(list.Sorted(), func(d diag.Diagnostic) bool { return d.Rule == want }) {
+		if !slices.ContainsFunc(list.Sorted(), func(d diag.Diagnostic) bool { return d.Rule == diag.YAMLTag }) {
 			t.Errorf("%s.%s took %q:%s", k.Where, k.Name, text, show(list.Sorted()))
 		}
 	}

@@ -29,7 +29,7 @@ func (l *language) phases() {
 		texts("writes", "patterns of the paths it may write, beside what the agent may", func(p *Phase) *Texts { return &p.Writes }),
 		texts("protect", "patterns of paths that it may not write", func(p *Phase) *Texts { return &p.Protect }),
 		text("commits", "whether it may commit and move branches itself", func(p *Phase) *Text { return &p.Commits }).enum("deny", "allow").def("deny"),
-		unbuilt[Phase]("parallel", ShapeText, "how it shares the workspace with others"),
+		text("parallel", "how it shares the workspace with others: in turns, or from a worktree of its own that is merged back", func(p *Phase) *Text { return &p.Parallel }).enum("turns", "worktree").def("turns"),
 
 		text("agent", "the agent that works", func(p *Phase) *Text { return &p.Agent }).only("agent"),
 		prose("prompt", "the prompt, instead of the agent's own", func(p *Phase) *Prose { return &p.Prompt }).only("agent"),
@@ -196,7 +196,7 @@ func (d *decoder) misplaced(got seen, what noun, id string) {
 	}
 	for _, e := range got.entries {
 		k := d.lang.phase.find(e.name)
-		if k == nil || !k.Built || k.Kind == "" || k.Kind == "each" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
+		if k == nil || k.Kind == "" || k.Kind == "each" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
 			continue
 		}
 		found := d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q is only for %s, and %s is not one", e.name, KindNoun(k.Kind), what)

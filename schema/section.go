@@ -31,8 +31,6 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 	for _, e := range got.entries {
 		k := s.find(e.name)
 		switch {
-		case k != nil && !k.Built:
-			d.notBuilt(e)
 		case k != nil && k.read != nil:
 			k.read(d, &k.Key, e.value, t)
 		case k != nil:
@@ -48,7 +46,7 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 				like := s.find(m)
 				v := e.value
 				v.name = m
-				if like.read != nil && like.Built {
+				if like.read != nil {
 					like.read(d, &like.Key, v, t)
 				}
 			}
@@ -68,10 +66,6 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 		}
 	}
 	return got
-}
-
-func (d *decoder) notBuilt(e entry) {
-	d.report(e.via, diag.NotBuilt, d.spanOf(e.key), "%q is not built yet in this version of foundry", e.name).Hintf("remove it; it is refused so that it is not silently ignored")
 }
 
 // mapping decodes a value that must be a mapping of a section.
@@ -231,15 +225,10 @@ func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool, got se
 		return ""
 	}
 	own := make([]string, len(rows))
-	var built []string
 	for i, k := range rows {
 		own[i] = k.Name
-		if k.Built {
-			built = append(built, k.Name)
-		}
 	}
 	sort.Strings(own)
-	sort.Strings(built)
 	found := d.report(e.via, diag.UnknownKey, at, "%s has no key %q", noun, clip(e.name))
 	if s, ok := foreign[e.name]; ok && slices.Contains(own, s) {
 		d.foreignHint(found, rows, e, s, got)
@@ -263,7 +252,7 @@ func (d *decoder) unknownKey(noun string, rows []Key, e entry, flow bool, got se
 			return ""
 		}
 	}
-	found.Hintf("the keys are %s", words(built))
+	found.Hintf("the keys are %s", words(own))
 	return ""
 }
 

@@ -55,7 +55,6 @@ type Key struct {
 	Doc      string   // one line
 	Required bool
 	Unless   string // the key that, when it is there, makes this one not required
-	Built    bool   // false: refused with an error that says so
 	Kind     string // of phase keys that only one kind of phase has: agent, code, ask, call, each
 	Min, Max int    // of whole numbers; Max is math.MaxInt when there is no upper end
 }
@@ -88,7 +87,7 @@ type section[T any] struct {
 	byName map[string]*key[T]
 }
 
-// key is one row. read is nil for keys that are only described here and refused or read elsewhere.
+// key is one row. read is nil for keys that are only described here and read elsewhere.
 type key[T any] struct {
 	Key
 	read   func(d *decoder, k *Key, v value, t *T)
@@ -124,7 +123,7 @@ func (s *section[T]) own() []Key {
 }
 
 func row[T any](name string, shape Shape, doc string, read func(*decoder, *Key, value, *T)) *key[T] {
-	return &key[T]{Key{Name: name, Shape: shape, Doc: doc, Built: true, Max: math.MaxInt}, read, diag.MissingKey}
+	return &key[T]{Key{Name: name, Shape: shape, Doc: doc, Max: math.MaxInt}, read, diag.MissingKey}
 }
 
 // The modifiers of a row.
@@ -138,13 +137,6 @@ func (k *key[T]) from(low int) *key[T]         { k.Min = low; return k }
 func (k *key[T]) to(high int) *key[T]          { k.Max = high; return k }
 func (k *key[T]) only(kind string) *key[T]     { k.Kind = kind; return k }
 func (k *key[T]) of(section string) *key[T]    { k.Of = section; return k }
-
-// unbuilt is a key of the language that this program does not carry out yet.
-func unbuilt[T any](name string, shape Shape, doc string) *key[T] {
-	k := row[T](name, shape, doc, nil)
-	k.Built = false
-	return k
-}
 
 func text[T any](name, doc string, at func(*T) *Text) *key[T] {
 	return row(name, ShapeText, doc, func(d *decoder, k *Key, v value, t *T) {

@@ -186,8 +186,6 @@ func TestTrapsOfOtherPlaces(t *testing.T) {
 		{"sections have no value", "version: 1\nagents:\ncommands: ~\n", []string{"2:1 wrong-type", "3:11 wrong-type"}},
 		{"all at once", "version: 1\nnope: 1\nagents: {a: {retries: 1}}\ncommands: {b: {run: []}}\npipelines: {c: {phases: x}}\n",
 			[]string{"2:1 unknown-key", "3:14 unknown-key", "4:21 wrong-type", "5:25 wrong-type"}},
-		{"not built", "version: 1\npipelines: {c: {extends: d, patch: {}, phases: [{id: a, call: b, parallel: turns, set: {}}]}}\n",
-			[]string{"2:66 not-built"}},
 		{"sandbox", "version: 1\nagents: {a: {sandbox: true}, b: {sandbox: }, c: {sandbox: {write: x, read: []}}, d: {sandbox: {}}}\n",
 			[]string{"2:23 wrong-type", "2:34 wrong-type", "2:67 wrong-type", "2:70 unknown-key"}},
 		{"two gates in one entry", "version: 1\ngates: {g: {a: 1, b: 2, require: true}, h: {require: true}}\n", []string{"2:19 unknown-key", "2:44 missing-key"}},
@@ -234,7 +232,7 @@ func TestHintsLead(t *testing.T) {
 		{"the words of an argv", "version: 1\nproject: {harness: command, argv: claude -p --effort=low}\n", "write argv: [claude, -p, '--effort=low']", "-p --"},
 		{"an argv that a shell would read", "version: 1\nproject:\n  argv: sh -c 'a b'\n", "write argv: [", ""},
 		{"phases by name", "version: 1\npipelines:\n  p:\n    phases:\n      build: {agent: a}\n", "- id: build", ""},
-		{"keys that are not built are not offered", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, prompt", "parallel"},
+		{"a key like no other", "version: 1\npipelines: {p: {phases: [{id: a, run: x, zzzzzzz: 1}]}}\n", "needs, optional, outputs, parallel, prompt", ""},
 		{"nor kinds", "version: 1\npipelines: {p: {phases: [{id: a}]}}\n", "agent, run, command, builtin, ask or call", "each"},
 	} {
 		_, list := Decode(diag.NewSource("foundry.yaml", tt.file))

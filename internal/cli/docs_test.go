@@ -11,9 +11,9 @@ import (
 	"foundry/gates"
 )
 
-// notTriggered are the rules whose bad example is prose, or uses what is not built yet.
+// notTriggered are the rules whose bad example is prose, or is not found by the linter.
 var notTriggered = map[diag.Rule]bool{
-	diag.TooLarge: true, diag.Encoding: true, diag.Deprecated: true,
+	diag.TooLarge: true, diag.Encoding: true, diag.Deprecated: true, diag.NotBuilt: true,
 }
 
 var shownExample = regexp.MustCompile("(?s)(Bad|Good):\n```yaml\n(.*?)```")

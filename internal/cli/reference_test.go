@@ -55,11 +55,11 @@ func TestGeneratedDocs(t *testing.T) {
 		}
 	}
 	for _, k := range schema.Keys() {
-		if k.Built && !seen[strings.TrimSpace("keys "+k.Where+" "+k.Kind)] {
+		if !seen[strings.TrimSpace("keys "+k.Where+" "+k.Kind)] {
 			t.Errorf("no document has a table with the key %s.%s (keys %s %s)", k.Where, k.Name, k.Where, k.Kind)
 		}
 	}
-	for _, what := range []string{"grammar", "functions", "gates", "envelopes", "harnesses", "harnesses can", "exits", "not built"} {
+	for _, what := range []string{"grammar", "functions", "gates", "envelopes", "harnesses", "harnesses can", "exits"} {
 		if !seen[what] {
 			t.Errorf("no document has the generated part %q", what)
 		}
@@ -106,8 +106,6 @@ func generate(what, before string) (string, error) {
 		return harnessTable(), nil
 	case "exits":
 		return exitTable(), nil
-	case "not":
-		return notBuilt(), nil
 	case "graph":
 		return drawnGraph(before)
 	}
@@ -129,11 +127,11 @@ func rows(head string, lines [][]string) string {
 
 func code(s string) string { return "`" + s + "`" }
 
-// keyTable is the keys of a section that are built; kind chooses among those of phases and entries of tests.
+// keyTable is the keys of a section; kind chooses among those of phases and entries of tests.
 func keyTable(where, kind string) (string, error) {
 	var lines [][]string
 	for _, k := range schema.Keys() {
-		if k.Where != where || k.Kind != kind || !k.Built {
+		if k.Where != where || k.Kind != kind {
 			continue
 		}
 		fallback := ""
@@ -298,16 +296,6 @@ func exitTable() string {
 		lines = append(lines, []string{fmt.Sprint(e.Code()), exits[e].meaning})
 	}
 	return rows("| exit | meaning |", lines)
-}
-
-func notBuilt() string {
-	var lines [][]string
-	for _, k := range schema.Keys() {
-		if !k.Built {
-			lines = append(lines, []string{code(k.Where + "." + k.Name), k.Doc})
-		}
-	}
-	return rows("| key | what it will be |", lines)
 }
 
 // drawnGraph is what `foundry graph` says of the file that is shown above.

@@ -51,7 +51,7 @@ func vocabulary() schema.Vocabulary {
 	for _, info := range gates.Table() {
 		w := schema.GateWords{Name: info.Name, Doc: info.Summary, Short: info.Short}
 		for _, a := range info.Args {
-			w.Args = append(w.Args, schema.Key{Name: a.Name, Shape: argShape(a.Type), Enum: a.Words, Doc: a.Name + " of " + info.Name, Max: 1 << 31, Built: true})
+			w.Args = append(w.Args, schema.Key{Name: a.Name, Shape: argShape(a.Type), Enum: a.Words, Doc: a.Name + " of " + info.Name, Max: 1 << 31})
 		}
 		v.Gates = append(v.Gates, w)
 	}

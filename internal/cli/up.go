@@ -389,6 +389,9 @@ func fits(p *graph.Param, value string) error {
 func choose(c *cli.Context, g *graph.Graph, info *runner.RunInfo) error {
 	info.Isolation = map[graph.Isolation]string{graph.Worktree: "worktree", graph.Detached: "detached", graph.Checkout: "checkout"}[g.Isolation]
 	if c.Bool("no-isolation") {
+		if i := slices.IndexFunc(g.Phases, func(ph graph.Phase) bool { return ph.RunsApart() }); i >= 0 {
+			return badUsage("--no-isolation: phase %s works in a worktree of its own, which is merged into that of the run", g.Phases[i].Name).hintf("leave --no-isolation out, or take parallel: worktree out of the pipeline")
+		}
 		info.Isolation = "checkout"
 	}
 	info.Merge = map[graph.Policy]string{graph.MergeAuto: "auto", graph.MergeAsk: "ask", graph.MergeNever: "never"}[g.Merge]

@@ -63,8 +63,6 @@ func keyCard(k schema.Key) string {
 	}
 	need := ""
 	switch {
-	case !k.Built:
-		need = "This version of Foundry does not carry it out yet, and refuses it."
 	case k.Required && k.Unless != "":
 		need = "Required, unless there is " + code(k.Unless)
 	case k.Required:

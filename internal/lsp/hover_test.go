@@ -3,8 +3,6 @@ package lsp_test
 import (
 	"strings"
 	"testing"
-
-	"foundry/schema"
 )
 
 // TestHover looks at one place after the other: what is said of it. The words of a case all stand in the text; those
@@ -58,12 +56,6 @@ func TestHover(t *testing.T) {
 		{"a number of a rule", whole, "retry ‸2", ""},
 		{"an unknown key", in(t, "version: 1", "nonsense: 1"), "non‸sense", ""},
 		{"a text that does not parse", strings.Replace(whole, "default: fix", "default: \"fix", 1), "agent: sor‸ter", "**sorter** (agent)"},
-	}
-	for _, k := range schema.KeysOf("phase") {
-		if !k.Built {
-			cases = append(cases, struct{ name, text, of, want string }{"a key that is not carried out yet",
-				in(t, "        agent: builder", "        "+k.Name+": 1"), k.Name + "‸: 1", "does not carry it out yet"})
-		}
 	}
 	for _, tc := range cases {
 		plain := strings.Replace(tc.of, "‸", "", 1)

@@ -57,7 +57,7 @@ func (v *view) sectionOffers(section string, siblings *node) []offer {
 	says := v.phaseSays(section, siblings)
 	for _, k := range v.table.sections[section] {
 		o := keyOffer(k)
-		o.hidden = !k.Built || v.taken(siblings, k.Name) || says != "" && (does[k.Name] || !k.Beside(says))
+		o.hidden = v.taken(siblings, k.Name) || says != "" && (does[k.Name] || !k.Beside(says))
 		out = append(out, o)
 	}
 	return out

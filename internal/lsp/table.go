@@ -29,7 +29,7 @@ func newTable(words Vocabulary) *table {
 		}
 	}
 	t.sections["patch"] = schema.KeysOf("patch") // those of a phase, too
-	t.sections[proseSection] = []schema.Key{{Where: proseSection, Name: "file", Shape: schema.ShapeText, Built: true, Required: true,
+	t.sections[proseSection] = []schema.Key{{Where: proseSection, Name: "file", Shape: schema.ShapeText, Required: true,
 		Doc: "the file that holds the text, from the directory of this file"}}
 	for _, g := range words.Gates {
 		t.shorts[g.Name] = g.Short

@@ -138,6 +138,8 @@ func reasonText(reason string) string {
 		return "not approved"
 	case "review":
 		return "the review failed"
+	case "conflict":
+		return "its work conflicts with what came in first"
 	case "expression":
 		return "an expression had no value"
 	case "acceptance":
