@@ -22,31 +22,32 @@ var edges = map[string][]string{
 	"docs":                {},
 	"glob":                {},
 	"secret":              {},
-	"schema":              {"diag", "glob"},
+	"schema":              {"diag", "glob", "internal/lazyregexp"},
 	"dsl":                 {"diag", "glob"},
 	"envelope":            {"diag", "glob"},
-	"gates":               {"diag", "glob"},
+	"gates":               {"diag", "glob", "internal/lazyregexp"},
 	"graph":               {"schema", "dsl", "gates", "envelope", "glob", "diag"},
-	"runner":              {"graph", "gates", "envelope", "dsl", "glob", "diag"},
+	"runner":              {"graph", "gates", "envelope", "dsl", "glob", "diag", "internal/lazyregexp"},
 	"internal/process":    {"secret"},
-	"internal/workspace":  {"internal/process", "internal/filestat", "internal/atomicfile", "glob"},
-	"internal/harness":    {"internal/process", "diag", "secret"},
+	"internal/workspace":  {"internal/process", "internal/filestat", "internal/atomicfile", "internal/lazyregexp", "glob"},
+	"internal/harness":    {"internal/process", "internal/lazyregexp", "diag", "secret"},
 	"internal/fakemodel":  {},
 	"internal/journal":    {"runner", "secret", "internal/filestat", "internal/atomicfile"},
 	"internal/report":     {"runner", "graph", "gates", "diag"},
-	"internal/check":      {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag"},
+	"internal/check":      {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag", "internal/lazyregexp"},
 	"internal/live":       {"runner", "graph", "internal/report"},
 	"internal/watch":      {"internal/filestat"},
 	"internal/filestat":   {},
 	"internal/atomicfile": {},
 	"internal/seed":       {},
-	"internal/lsp":        {"schema", "graph", "diag"},
+	"internal/lazyregexp": {},
+	"internal/lsp":        {"schema", "graph", "diag", "internal/lazyregexp"},
 	"internal/drive":      {"runner", "graph", "gates", "envelope", "dsl", "glob", "secret", "internal/workspace", "internal/harness", "internal/process", "internal/journal", "internal/atomicfile"},
 	"internal/cli":        {"*"},
 }
 
 // pure are the packages that touch no clock, disk, process, network or chance.
-var pure = []string{"diag", "schema", "dsl", "glob", "secret", "envelope", "gates", "graph", "runner", "builtins", "docs"}
+var pure = []string{"diag", "schema", "dsl", "glob", "secret", "envelope", "gates", "graph", "runner", "builtins", "docs", "internal/lazyregexp"}
 
 // impure are the standard packages that a pure one may not import. Reading embedded files is no effect.
 var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "syscall", "log", "path/filepath", "io/ioutil"}

@@ -3,6 +3,8 @@ package gates
 import (
 	"encoding/json"
 	"strings"
+
+	"foundry/internal/lazyregexp"
 )
 
 // Readers of what go test prints: as JSON events, and as text.
@@ -128,11 +130,11 @@ func (r *goRun) failedBelow(t goTest) bool {
 }
 
 var (
-	goResult  = pattern(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
-	goPackage = pattern(`^(ok  |FAIL|\?   )\t(\S+)(.*)$`)
-	goBroken  = pattern(`^FAIL\s+(\S+) \[(build|setup) failed\]`)
-	goRunning = pattern(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
-	goHeading = pattern(`^# (\S+)`)
+	goResult  = lazyregexp.New(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
+	goPackage = lazyregexp.New(`^(ok  |FAIL|\?   )\t(\S+)(.*)$`)
+	goBroken  = lazyregexp.New(`^FAIL\s+(\S+) \[(build|setup) failed\]`)
+	goRunning = lazyregexp.New(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
+	goHeading = lazyregexp.New(`^# (\S+)`)
 )
 
 // goText collects the lines of one package of go test's text, which come before its result.

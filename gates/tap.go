@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"foundry/internal/lazyregexp"
 )
 
 var (
-	tapLine = pattern(`^(\s*)(not )?ok(?: +(\d+))?(?: +-)?(?: +((?:[^#\\\n]|\\.)*?))?\s*(#.*)?$`)
-	tapPlan = pattern(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
-	tapSign = pattern(`(?m)^(?:TAP version \d+|1\.\.\d+|(?:not )?ok \d+)\b`)
+	tapLine = lazyregexp.New(`^(\s*)(not )?ok(?: +(\d+))?(?: +-)?(?: +((?:[^#\\\n]|\\.)*?))?\s*(#.*)?$`)
+	tapPlan = lazyregexp.New(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
+	tapSign = lazyregexp.New(`(?m)^(?:TAP version \d+|1\.\.\d+|(?:not )?ok \d+)\b`)
 )
 
 // tap is the state of reading the Test Anything Protocol. A subtest is indented and comes before the line

@@ -2,9 +2,9 @@ package gates
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"foundry/internal/lazyregexp"
 )
 
 // The gate that reads what a test runner reported. Each format has a reader that turns text into a report;
@@ -155,9 +155,9 @@ func (s Spec) reportChecks(r report) []Check {
 
 var (
 	// fileLine finds a place in a test's output: a name with an extension, then a line.
-	fileLine = pattern(`[^\s:()'"\[\]]*[^\s:()'"\[\]/\\]\.[A-Za-z]\w*:\d+`)
-	atLine   = pattern(`\bat (\S+) line (\d+)`) // as Perl says it
-	column   = pattern(`^\d+: *`)
+	fileLine = lazyregexp.New(`[^\s:()'"\[\]]*[^\s:()'"\[\]/\\]\.[A-Za-z]\w*:\d+`)
+	atLine   = lazyregexp.New(`\bat (\S+) line (\d+)`) // as Perl says it
+	column   = lazyregexp.New(`^\d+: *`)
 )
 
 // findPlace is the first place that output names; not a host with its port, and not a frame of the Go
@@ -202,10 +202,4 @@ func clipped(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:197], "") + "..."
-}
-
-// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
-// nothing.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

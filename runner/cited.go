@@ -1,19 +1,19 @@
 package runner
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"foundry/gates"
+	"foundry/internal/lazyregexp"
 )
 
 // This file tells whether what a reviewer cites exists.
 
 // A place in a file, as people and programs write it behind a path: ":12", ":12:3", ":12-20", "#L12-L20".
-var placeBehind = regexp.MustCompile(`(:\d+(:\d+)?(-\d+)?|#L\d+(-L?\d+)?)$`)
+var placeBehind = lazyregexp.New(`(:\d+(:\d+)?(-\d+)?|#L\d+(-L?\d+)?)$`)
 
-var callNumber = regexp.MustCompile(`^(?i:call)\s*#?\s*(\d+)\b`)
+var callNumber = lazyregexp.New(`^(?i:call)\s*#?\s*(\d+)\b`)
 
 // CheckCited looks for each thing that is cited: a call by its number or as it was listed, else a path, with a place in
 // it or without. exists says whether there is such a path, or was one among what the visit changed.
@@ -26,7 +26,7 @@ func CheckCited(cited, calls []string, exists func(path string) bool) []gates.Ch
 			c.OK, c.Note = true, "a call that was made"
 		default:
 			if path, ok = strings.Trim(path, "`\"'"), path != "" && exists(path); !ok {
-				path = placeBehind.ReplaceAllString(path, "")
+				path = placeBehind().ReplaceAllString(path, "")
 				ok = path != "" && exists(path)
 			}
 			if c.OK = ok; ok {
@@ -41,7 +41,7 @@ func CheckCited(cited, calls []string, exists func(path string) bool) []gates.Ch
 }
 
 func isCall(item string, calls []string) bool {
-	if m := callNumber.FindStringSubmatch(item); m != nil {
+	if m := callNumber().FindStringSubmatch(item); m != nil {
 		n, err := strconv.Atoi(m[1])
 		return err == nil && n >= 1 && n <= len(calls)
 	}

@@ -4,13 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"foundry/dsl"
 	"foundry/graph"
+	"foundry/internal/lazyregexp"
 )
 
 // This file takes jumps back. All that are pending when nothing runs and nothing else can start are one
@@ -184,7 +183,7 @@ func (m *machine) stuck(r graph.Rule, tree string) bool {
 // UnknownTree stands for a tree that nobody looked at: it equals no tree, itself included.
 const UnknownTree = "?"
 
-var noise = pattern(`0x[0-9a-fA-F]+|\b\d+(\.\d+)?(ns|µs|ms|s|m|h)\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|(/[^\s:/]+)+/`)
+var noise = lazyregexp.New(`0x[0-9a-fA-F]+|\b\d+(\.\d+)?(ns|µs|ms|s|m|h)\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|(/[^\s:/]+)+/`)
 
 // signature is what makes two failures the same: the exit and the lines of the output, without times,
 // addresses and the folders of absolute paths. Of a rejection only the tree counts.
@@ -200,10 +199,4 @@ func signature(r *result) string {
 	}
 	sum := sha256.Sum256([]byte(noise().ReplaceAllString(strings.TrimSpace(r.command.Output), "")))
 	return fmt.Sprintf("exit %d %s", r.command.Exit, hex.EncodeToString(sum[:8]))
-}
-
-// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
-// nothing.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"foundry/diag"
+	"foundry/internal/lazyregexp"
 )
 
 // texts reads a list of texts.
@@ -256,7 +257,7 @@ func trimmed(f diag.Fragment, from, end int) diag.Fragment {
 
 // jsonNumber is the grammar of numbers that are numbers in data; all else that YAML 1.1 or 1.2 might take for
 // one stays a text.
-var jsonNumber = pattern(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var jsonNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // data reads a value of no fixed shape.
 func (d *decoder) data(v value) Data {

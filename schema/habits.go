@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"foundry/diag"
+	"foundry/internal/lazyregexp"
 )
 
 type habit struct {
@@ -15,7 +16,7 @@ type habit struct {
 	message, hint string
 }
 
-var keyHead = pattern(`^("[^"]*"|'[^']*'|[A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*:([ \t]+|$)`)
+var keyHead = lazyregexp.New(`^("[^"]*"|'[^']*'|[A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*:([ \t]+|$)`)
 
 // habit looks at one line of the file.
 func (d *decoder) habit(line int) (habit, bool) {

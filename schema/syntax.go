@@ -8,12 +8,12 @@ package schema
 import (
 	"errors"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
+
+	"gopkg.in/yaml.v3"
 
 	"foundry/diag"
-	"gopkg.in/yaml.v3"
+	"foundry/internal/lazyregexp"
 )
 
 const repairBudget = 1 << 19 // bytes that may be parsed again to find a place
@@ -30,7 +30,7 @@ func (d *decoder) syntaxError(text string, err error) {
 	found.Notef(found.Span, "the rest of the file is not checked until this is repaired")
 }
 
-var lineNumber = pattern(`^yaml: (line \d+: )?`)
+var lineNumber = lazyregexp.New(`^yaml: (line \d+: )?`)
 
 // complaint is the library's message without its idea of the line.
 func complaint(err error) string { return lineNumber().ReplaceAllString(err.Error(), "") }
@@ -154,7 +154,7 @@ func openBracket(s string) int {
 	return open[len(open)-1]
 }
 
-var anchorName = pattern(`^unknown anchor '(.*)' referenced$`)
+var anchorName = lazyregexp.New(`^unknown anchor '(.*)' referenced$`)
 
 func unknownAnchor(c string) (string, bool) {
 	m := anchorName().FindStringSubmatch(c)
@@ -220,10 +220,4 @@ func plainWords(c string) (message, hint string) {
 		return "a plain value cannot begin with !", "quote the value"
 	}
 	return "this is not YAML: " + c, ""
-}
-
-// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
-// nothing.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

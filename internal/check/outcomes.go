@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"foundry/dsl"
 	"foundry/envelope"
 	"foundry/graph"
+	"foundry/internal/lazyregexp"
 	"foundry/runner"
 )
 
@@ -129,16 +129,16 @@ func readings(g *graph.Graph) []reading {
 }
 
 var (
-	quoted = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`")
-	number = regexp.MustCompile(`\b\d+\b`)
+	quoted = lazyregexp.New("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`")
+	number = lazyregexp.New(`\b\d+\b`)
 )
 
 // constants are the whole numbers and the texts that an expression compares with.
 func constants(text string) (numbers []int, texts []string) {
-	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+	for _, m := range quoted().FindAllStringSubmatch(text, -1) {
 		texts = append(texts, m[1]+m[2]+m[3])
 	}
-	for _, m := range number.FindAllString(quoted.ReplaceAllString(text, ""), -1) {
+	for _, m := range number().FindAllString(quoted().ReplaceAllString(text, ""), -1) {
 		if n, err := strconv.Atoi(m); err == nil {
 			numbers = append(numbers, n)
 		}

@@ -3,9 +3,9 @@ package cli
 import (
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"foundry/internal/lazyregexp"
 )
 
 // This file finds definitions in the text of a pipeline file by its layout, comments included, for the
@@ -36,9 +36,7 @@ func sectionLines(lines []string, key string) (start, end int, ok bool) {
 	return start, end, start >= 0
 }
 
-var keyPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z_][A-Za-z0-9_-]*))\s*:(?:\s|$)`)
-})
+var keyPattern = lazyregexp.New(`^\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z_][A-Za-z0-9_-]*))\s*:(?:\s|$)`)
 
 // keyOf is the key with which a line begins, "" when it begins with none.
 func keyOf(line string) string {
@@ -118,9 +116,7 @@ func ejectMark(name, shipped string) string {
 	return fmt.Sprintf("# ejected from builtin/%s, text %s", name, digestOf(shipped))
 }
 
-var markPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^# ejected from builtin/([a-z0-9_-]+), text ([0-9a-f]{12})$`)
-})
+var markPattern = lazyregexp.New(`(?m)^# ejected from builtin/([a-z0-9_-]+), text ([0-9a-f]{12})$`)
 
 // digestOf names a text so that a change of it is noticed.
 func digestOf(text string) string {

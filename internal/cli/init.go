@@ -7,14 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"foundry/internal/harness"
+	"foundry/internal/lazyregexp"
 	"foundry/internal/workspace"
 	"foundry/schema"
 )
@@ -335,9 +334,7 @@ func flowList(list []string) string {
 }
 
 // plainText is what needs no quotes, as far as its letters go: it begins with a letter, a path or an option.
-var plainText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[A-Za-z]|\./|--?[A-Za-z])[A-Za-z0-9./_-]*(?: [A-Za-z0-9./_-]+)*$`)
-})
+var plainText = lazyregexp.New(`^(?:[A-Za-z]|\./|--?[A-Za-z])[A-Za-z0-9./_-]*(?: [A-Za-z0-9./_-]+)*$`)
 
 // scalar writes a text as YAML: plain when nothing in it means anything to YAML, else in double quotes.
 func scalar(text string) string {

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"foundry/internal/lazyregexp"
 )
 
 // This file finds out how a repository is tested, checked and built, from the files at its top. It reads
@@ -263,9 +263,7 @@ func dotnetCommands(l *lookout) ([]foundCommand, []string) {
 	return []foundCommand{{"test", "dotnet test", from}, {"lint", "dotnet format --verify-no-changes", from}, {"build", "dotnet build", from}}, nil
 }
 
-var makeTarget = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^([a-zA-Z0-9_./ -]+?)\s*::?(?:[^=:]|$)`)
-})
+var makeTarget = lazyregexp.New(`(?m)^([a-zA-Z0-9_./ -]+?)\s*::?(?:[^=:]|$)`)
 
 func makeCommands(l *lookout) (found []foundCommand, setup []string) {
 	from := l.first("GNUmakefile", "makefile", "Makefile")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"foundry/internal/lazyregexp"
 	"foundry/internal/process"
 )
 
@@ -91,7 +92,7 @@ func (i Info) own(c Config) bool {
 	return true
 }
 
-var versionNumber = pattern(`\d+(?:\.\d+)+[\w.+-]*`)
+var versionNumber = lazyregexp.New(`\d+(?:\.\d+)+[\w.+-]*`)
 
 // versionIn finds the version in what a program prints, which has its name and other words around it.
 func versionIn(text string) string { return versionNumber().FindString(text) }

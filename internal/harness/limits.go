@@ -1,11 +1,11 @@
 package harness
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"foundry/internal/lazyregexp"
 )
 
 // This file knows a usage limit when it sees one. Providers say it with a status, agents with words; some say when it
@@ -14,22 +14,17 @@ import (
 // overloaded are the HTTP statuses by which a provider says: not now.
 func overloaded(status int) bool { return status == 429 || status == 529 }
 
-// pattern is a regular expression that is compiled when it is first needed: a start of the program needs none.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 // limitWords are what agents and providers write when a limit is reached. They are only looked for in the text of an
 // error, never in a reply.
-var limitWords = pattern(`(?i)\b(usage limit|rate[-_ ]limit|ratelimited|hit your (\w+ )?limit|limit reached|quota (exceeded|exhausted)|exceeded your current quota|too many requests|resource.?exhausted|overloaded|insufficient_quota)|\b(status|error|code|http)[ :(]{1,2}(429|529)\b`)
+var limitWords = lazyregexp.New(`(?i)\b(usage limit|rate[-_ ]limit|ratelimited|hit your (\w+ )?limit|limit reached|quota (exceeded|exhausted)|exceeded your current quota|too many requests|resource.?exhausted|overloaded|insufficient_quota)|\b(status|error|code|http)[ :(]{1,2}(429|529)\b`)
 
 // resetWords find when a limit ends: Claude's "limit reached|1735689600", "retry after 30 seconds", "try again in 1h 5m", an
 // RFC 3339 time.
 var (
-	resetUnix  = pattern(`\|\s*(\d{10})\b`)
-	resetIn    = pattern(`(?i)(?:retry|try again|resets?|available|wait)(?:[ -]?(?:after|in|for))?:?\s+((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|h|minutes?|min|m|seconds?|sec|s)[ ,]*(?:and )?)+)\b`)
-	resetAt    = pattern(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
-	resetPiece = pattern(`(?i)(\d+(?:\.\d+)?)\s*(d|h|m|s)`)
+	resetUnix  = lazyregexp.New(`\|\s*(\d{10})\b`)
+	resetIn    = lazyregexp.New(`(?i)(?:retry|try again|resets?|available|wait)(?:[ -]?(?:after|in|for))?:?\s+((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|h|minutes?|min|m|seconds?|sec|s)[ ,]*(?:and )?)+)\b`)
+	resetAt    = lazyregexp.New(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+	resetPiece = lazyregexp.New(`(?i)(\d+(?:\.\d+)?)\s*(d|h|m|s)`)
 )
 
 // limitIn says whether the text of an error speaks of a limit, and when that ends if the text says so. now is what

@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"regexp"
-	"sync"
 	"time"
+
+	"foundry/internal/lazyregexp"
 )
 
 // This file notices an agent that goes round in a circle: it makes the same call again and again, gets the same answer,
@@ -72,9 +72,7 @@ func (t Tool) call() (string, bool) {
 }
 
 // passingTime matches what differs between two answers that say the same: how long something took, and when it was.
-var passingTime = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|m|h|seconds?|minutes?)\b|\d{4}-\d\d-\d\d|\d\d?:\d\d:\d\d(\.\d+)?`)
-})
+var passingTime = lazyregexp.New(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|m|h|seconds?|minutes?)\b|\d{4}-\d\d-\d\d|\d\d?:\d\d:\d\d(\.\d+)?`)
 
 // goesRound is for a holder of mu: it counts a call that has ended.
 func (w *watch) goesRound(t Tool, answer string, took time.Duration) {

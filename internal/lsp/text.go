@@ -4,9 +4,9 @@ package lsp
 // can follow, whether or not the whole would compile.
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"foundry/internal/lazyregexp"
 )
 
 // before is what a text says up to an offset: the rule of a route that is being written, everything of an
@@ -107,10 +107,10 @@ func templateAt(text string) (string, bool) {
 }
 
 // chainEnd is the path of names that ends a text with a dot, such as "phases.plan.envelope.".
-var chainEnd = pattern(`([A-Za-z_][A-Za-z0-9_]*(?:\[[0-9]+\])?(?:\.[A-Za-z_][A-Za-z0-9_]*(?:\[[0-9]+\])?)*)\.$`)
+var chainEnd = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_]*(?:\[[0-9]+\])?(?:\.[A-Za-z_][A-Za-z0-9_]*(?:\[[0-9]+\])?)*)\.$`)
 
 // spelled is the short spelling of a phase's envelope in templates, such as "envelope:plan.".
-var spelled = pattern(`\benvelope:([a-z][a-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*(?:\[[0-9]+\])?)*)\.$`)
+var spelled = lazyregexp.New(`\benvelope:([a-z][a-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*(?:\[[0-9]+\])?)*)\.$`)
 
 // chain is the path that a text ends with; false when it does not end with a path.
 func chain(text string) ([]string, bool) {
@@ -138,12 +138,7 @@ func links(path string) []string {
 }
 
 // compared is the path on the other side of a comparison that a text ends with, as in `status == `.
-var compared = pattern(`([A-Za-z_][A-Za-z0-9_.\[\]]*)\s*(?:==|!=|in\s*\[(?:[^\[\]]*,)?)\s*$`)
+var compared = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_.\[\]]*)\s*(?:==|!=|in\s*\[(?:[^\[\]]*,)?)\s*$`)
 
 // asks is a call of passed or approved that a text ends with.
-var asks = pattern(`\b(passed|approved)\s*\(\s*$`)
-
-// pattern is compiled when it is needed first: most starts of the program need none.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
+var asks = lazyregexp.New(`\b(passed|approved)\s*\(\s*$`)

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"foundry/internal/lazyregexp"
 	"foundry/internal/process"
 )
 
@@ -239,7 +238,7 @@ func nul(paths []string) []byte {
 	return []byte(strings.Join(paths, "\x00") + "\x00")
 }
 
-var lockWords = pattern(`Unable to create '([^']+\.lock)': File exists|cannot lock ref .*: Unable to create '([^']+\.lock)': File exists|could not lock config file ([^:\n]+): File exists`)
+var lockWords = lazyregexp.New(`Unable to create '([^']+\.lock)': File exists|cannot lock ref .*: Unable to create '([^']+\.lock)': File exists|could not lock config file ([^:\n]+): File exists`)
 
 // lockIn returns the lock file that a call failed for, or "".
 func lockIn(err error) string {
@@ -281,7 +280,7 @@ type version [3]int
 // oldest is the oldest git that Foundry works with.
 var oldest = version{2, 25, 0}
 
-var versionWords = pattern(`(\d+)\.(\d+)(?:\.(\d+))?`)
+var versionWords = lazyregexp.New(`(\d+)\.(\d+)(?:\.(\d+))?`)
 
 // parseVersion reads what `git version` prints, vendors' additions included.
 func parseVersion(s string) (version, error) {
@@ -310,9 +309,3 @@ func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[
 
 // workers is how many processes may write a checkout.
 func workers() string { return "checkout.workers=" + strconv.Itoa(max(1, runtime.NumCPU())) }
-
-// pattern compiles a regular expression when it is first needed, so that it costs the start of the program
-// nothing.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
