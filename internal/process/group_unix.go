@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -138,6 +139,11 @@ func ignoreTerminal() {
 }
 
 func (g group) close() {}
+
+// awaitClose waits until nobody has the other end of a pipe any more, at most for d.
+func awaitClose(f *os.File, d time.Duration) {
+	unix.Poll([]unix.PollFd{{Fd: int32(f.Fd())}}, int(d.Milliseconds())) // a signal only makes it shorter
+}
 
 // lockFile tries once to lock a file against other processes; false without an error means that one has it.
 func lockFile(f *os.File) (bool, error) {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -139,6 +139,9 @@ func lockFile(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// awaitClose does not wait: the end of a pipe cannot be waited for without reading it.
+func awaitClose(*os.File, time.Duration) {}
 
 // reaped reports nothing: a number is free only when the last handle is closed.
 func reaped(int) bool { return false }

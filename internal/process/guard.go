@@ -152,7 +152,7 @@ func GuardMain(stdin io.Reader, giveBack func()) error {
 	ignoreTerminal()
 	token, taken := "", false
 	groups := map[int]uint64{}
-	in := bufio.NewScanner(stdin)
+	in := bufio.NewScanner(&patient{from: stdin})
 	for in.Scan() {
 		f := strings.Fields(in.Text())
 		switch {
@@ -177,6 +177,24 @@ func GuardMain(stdin io.Reader, giveBack func()) error {
 	}
 	endAll(groups, token)
 	return in.Err()
+}
+
+// patient is a pipe that is read now and then, and at once when it has ended. A run of many short programs would wake the
+// guard with each of them, and the guard needs nothing of what it is told before the end.
+type patient struct {
+	from io.Reader
+	read bool
+}
+
+// restTime is how long a pipe may be left alone. It holds what is told of hundreds of programs.
+const restTime = 20 * time.Millisecond
+
+func (p *patient) Read(b []byte) (int, error) {
+	if f, ok := p.from.(*os.File); ok && p.read {
+		awaitClose(f, restTime)
+	}
+	p.read = true
+	return p.from.Read(b)
 }
 
 // endAll ends groups and what carries the token: TERM, the grace, KILL.

@@ -3,9 +3,7 @@ package process
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,20 +18,17 @@ func AdoptOrphans() (stop func(), err error) {
 		return nil, fmt.Errorf("become the parent of orphans: %w", err)
 	}
 	keepChildren()
-	died := make(chan os.Signal, 1)
-	signal.Notify(died, syscall.SIGCHLD)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		// Every program that ends sends a signal, and to hear each of them costs more than to ask now and then.
+		look := time.NewTicker(reapTime)
+		defer look.Stop()
 		for {
 			select {
-			case <-died:
-				// Every program that ends sends the signal. A look at all processes is not worth it each time.
-				select {
-				case <-time.After(reapTime):
+			case <-look.C:
+				if dead, err := hasEnded(unix.P_ALL, 0); dead && err == nil {
 					reapOrphans()
-				case <-done:
-					return
 				}
 			case <-done:
 				return
@@ -41,7 +36,6 @@ func AdoptOrphans() (stop func(), err error) {
 		}
 	})
 	return sync.OnceFunc(func() {
-		signal.Stop(died)
 		close(done)
 		wg.Wait()
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)

@@ -39,6 +39,9 @@ func newPipe(write bool) (ours, theirs *os.File, err error) {
 // awaitEnd returns when a child of this process has ended, or cannot be waited for in this way. Unlike a wait for its
 // status it needs no thread meanwhile. Nobody else may take the child's status before.
 func awaitEnd(pid int) {
+	if ended, err := hasEnded(unix.P_PID, pid); ended || err != nil {
+		return
+	}
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		return // a kernel older than 5.10
@@ -50,8 +53,17 @@ func awaitEnd(pid int) {
 		return
 	}
 	c.Read(func(fd uintptr) bool {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-		return err == nil && info.Signo != 0 || err != nil && err != unix.EAGAIN && err != unix.EINTR
+		ended, err := hasEnded(unix.P_PIDFD, int(fd))
+		return ended || err != nil
 	})
+}
+
+// hasEnded reports whether a child has ended, or any with P_ALL, without taking its status.
+func hasEnded(kind, id int) (bool, error) {
+	var info unix.Siginfo
+	err := unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err == unix.EAGAIN || err == unix.EINTR {
+		return false, nil
+	}
+	return info.Signo != 0, err
 }

@@ -74,10 +74,22 @@ func readStat(pid int) (s stat, ok bool) {
 
 // newest is the pid that was given last on this system, to a process or a thread; 0 when that is not known.
 func newest() int {
-	b := slurp("/proc/loadavg", make([]byte, 0, 512))
+	f, err := loadavg()
+	if err != nil {
+		return 0
+	}
+	b := make([]byte, 512)
+	n, err := unix.Pread(int(f.Fd()), b, 0)
+	if err != nil {
+		return 0
+	}
+	b = b[:n]
 	pid, _ := strconv.Atoi(string(bytes.TrimSpace(b[bytes.LastIndexByte(b, ' ')+1:])))
 	return pid
 }
+
+// loadavg is opened once: each reading of it is made anew.
+var loadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
 
 // pids returns all processes that can be seen.
 func pids() []int {

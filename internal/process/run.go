@@ -23,7 +23,8 @@ const (
 	leaveTime = 50 * time.Millisecond  // for the end of what has closed its output
 	closeTime = 2 * time.Second        // for the death of what was sent KILL
 	pollTime  = 5 * time.Millisecond
-	busyTime  = 2 * time.Second // for a program file that somebody still has open for writing
+	reapLate  = 10 * time.Millisecond // for the end of all output, with which most programs end too, before the leader is waited for
+	busyTime  = 2 * time.Second       // for a program file that somebody still has open for writing
 )
 
 // ownToken is the variable by which the descendants of one program are found after they left its group. Its value
@@ -273,13 +274,14 @@ func (r *running) try(ctx context.Context, path string, argv []string) (err erro
 	if s.Started != nil {
 		s.Started(c.Process.Pid)
 	}
-	go func() {
+	reap := func() {
 		awaitEnd(c.Process.Pid)
 		c.Wait()
 		r.state = c.ProcessState
 		release()
 		close(r.exited)
-	}()
+	}
+	late := time.AfterFunc(reapLate, reap)
 	if in != nil {
 		var feed io.Reader = bytes.NewReader(s.Stdin)
 		if s.Feed != nil {
@@ -291,13 +293,19 @@ func (r *running) try(ctx context.Context, path string, argv []string) (err erro
 		}()
 	}
 	r.quiet = make(chan struct{})
+	silent := func() {
+		close(r.quiet)
+		if late.Stop() {
+			reap()
+		}
+	}
 	if errs == nil {
 		r.reading.Store(1)
-		r.read(Merged, out)
+		r.read(Merged, out, silent)
 	} else {
 		r.reading.Store(2)
-		r.read(Stdout, out)
-		r.read(Stderr, errs)
+		r.read(Stdout, out, silent)
+		r.read(Stderr, errs, silent)
 	}
 	return nil
 }
@@ -319,12 +327,12 @@ var (
 	pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 )
 
-// read takes a stream until its end, or until drain closes the pipe.
-func (r *running) read(s Stream, f *os.File) {
+// read takes a stream until its end, or until drain closes the pipe. After the last stream it calls silent.
+func (r *running) read(s Stream, f *os.File, silent func()) {
 	go func() {
 		defer func() {
 			if r.reading.Add(-1) == 0 {
-				close(r.quiet)
+				silent()
 			}
 		}()
 		first := sips.Get().(*[sip]byte)
