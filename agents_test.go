@@ -29,45 +29,18 @@ type site struct {
 // siteFor makes a site, with pipeline beside the project in its file. answer is the model's part; dir is the site's.
 func siteFor(t *testing.T, a fakemodel.Agent, pipeline string, answer func(dir string, r fakemodel.Request) fakemodel.Answer) *site {
 	t.Helper()
-	program, why, err := a.Installed()
-	switch {
-	case err != nil:
-		t.Fatal(err)
-	case why != "":
-		t.Skip(why)
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{agent: a}
-	s.model, err = fakemodel.Start(func(r fakemodel.Request) fakemodel.Answer {
+	program, env, model := a.Drive(t, dir, func(r fakemodel.Request) fakemodel.Answer {
 		if len(r.Tools) == 0 { // a title, or whatever else an agent wants to know by the way
 			return fakemodel.Answer{Text: "a title"}
 		}
 		return answer(dir, r)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.model.Close(); err != nil {
-			t.Error(err)
-		}
-		if f := s.model.Failures(); len(f) > 0 {
-			t.Errorf("the fake model did not understand %q", f)
-		}
-	})
 	file := fmt.Sprintf("version: 1\nproject:\n  harness: %s\n  argv: [%s]\n  model: %s\n  merge: never\n%s", a.Harness, program, a.Model, pipeline)
-	s.world = newWorld(t, dir, map[string]string{"foundry.yaml": file})
-	tmp := filepath.Join(dir, "tmp")
-	if err := os.Mkdir(tmp, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	env, err := a.Environ(filepath.Join(dir, "home"), tmp, s.model.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &site{world: newWorld(t, dir, map[string]string{"foundry.yaml": file}), agent: a, model: model}
 	s.env = append(env, "GIT_CONFIG_NOSYSTEM=1", "NO_COLOR=1", "USER=tester", "COUNT="+s.count())
 	t.Cleanup(s.deserted)
 	return s

@@ -42,7 +42,7 @@ var edges = map[string][]string{
 	"internal/seed":       {},
 	"internal/lazyregexp": {},
 	"internal/lsp":        {"schema", "graph", "diag", "internal/lazyregexp"},
-	"internal/drive":      {"runner", "graph", "gates", "envelope", "dsl", "glob", "secret", "internal/workspace", "internal/harness", "internal/process", "internal/journal", "internal/atomicfile"},
+	"internal/drive":      {"runner", "graph", "gates", "envelope", "dsl", "glob", "secret", "internal/workspace", "internal/harness", "internal/process", "internal/journal", "internal/atomicfile", "internal/filestat"},
 	"internal/cli":        {"*"},
 }
 

@@ -16,15 +16,12 @@ import (
 	"time"
 
 	"foundry/glob"
+	"foundry/internal/filestat"
 	"foundry/internal/workspace"
 )
 
 // This file digests the files that decide whether a phase has to run. What a file holds decides; but a file that was
 // read once and has not been touched since, by all that the system says, is not read again.
-
-// coarse are the coarsest steps of a file system's clock. A file that was touched shortly before it was read may be
-// written once more without any sign of it.
-const coarse = 2 * time.Second
 
 // Digests are the digests of files that were read, for all runs of a process. Its zero value is ready.
 type Digests struct {
@@ -129,7 +126,7 @@ func (s *Digests) read(name string, now func() time.Time) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	if told && stamp == later && at.Sub(stamp.Touched()) > coarse {
+	if told && stamp == later && at.Sub(stamp.Touched()) > filestat.CoarsestStep {
 		if s.files == nil {
 			s.files = map[string]digested{}
 		}

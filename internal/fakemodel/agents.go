@@ -73,9 +73,15 @@ enabled = false
 `
 }
 
-// Environ makes an agent use the server at url: it writes the agent's settings below home and returns its whole
-// environment, in which nothing is inherited but PATH. tmp is its directory for temporary files.
-func (a Agent) Environ(home, tmp, url string) ([]string, error) {
+// environ makes an agent use the server at url: it gives it a home and a directory for temporary files below dir, writes
+// its settings there, and returns its whole environment, in which nothing is inherited but PATH.
+func (a Agent) environ(dir, url string) ([]string, error) {
+	home, tmp := filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
+	for _, d := range []string{home, tmp} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			return nil, fmt.Errorf("make the directories of %s: %w", a.Program, err)
+		}
+	}
 	if a.file != "" {
 		path := filepath.Join(home, filepath.FromSlash(a.file))
 		err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -89,9 +95,9 @@ func (a Agent) Environ(home, tmp, url string) ([]string, error) {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + tmp, "LANG=C.UTF-8"}, a.env(url)...), nil
 }
 
-// Installed finds the agent's program below the directory that the variable FOUNDRY_AGENTS names. why, unless empty,
+// installed finds the agent's program below the directory that the variable FOUNDRY_AGENTS names. why, unless empty,
 // says that it is not to be driven here. An error says that it is, and cannot be.
-func (a Agent) Installed() (program, why string, err error) {
+func (a Agent) installed() (program, why string, err error) {
 	dir := os.Getenv("FOUNDRY_AGENTS")
 	if dir == "" {
 		return "", "real agents are not asked for: scripts/agents.sh installs them, FOUNDRY_AGENTS says where", nil

@@ -27,7 +27,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	counted  Counts
-	prompts  []string
 	failures []string
 	serial   int
 }
@@ -42,9 +41,9 @@ type Counts struct {
 	Output     int
 }
 
-// Start starts a server on a free port. script, which is called by several goroutines, says what is answered; nil is
+// start starts a server on a free port. script, which is called by several goroutines, says what is answered; nil is
 // Markers.
-func Start(script func(Request) Answer) (*Server, error) {
+func start(script func(Request) Answer) (*Server, error) {
 	if script == nil {
 		script = Markers
 	}
@@ -63,8 +62,8 @@ func Start(script func(Request) Answer) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server and every answer under way.
-func (s *Server) Close() error {
+// close ends the server and every answer under way.
+func (s *Server) close() error {
 	err := s.http.Close()
 	<-s.done
 	return err
@@ -77,15 +76,8 @@ func (s *Server) Counted() Counts {
 	return s.counted
 }
 
-// Prompts are the newest words of the user in each request that offered tools, in order of arrival.
-func (s *Server) Prompts() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.prompts...)
-}
-
-// Failures are requests that the server did not understand: a test that sees one has a fake that is out of date.
-func (s *Server) Failures() []string {
+// failed are requests that the server did not understand: a test that sees one has a fake that is out of date.
+func (s *Server) failed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.failures...)
@@ -140,9 +132,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.serial++
 	serial := s.serial
-	if len(req.Tools) > 0 {
-		s.prompts = append(s.prompts, req.Prompt())
-	}
 	if a.Status != 0 {
 		s.counted.Refused++
 	}

@@ -44,46 +44,36 @@ type bench struct {
 
 func benchOf(t *testing.T, a fakemodel.Agent, script func(fakemodel.Request) fakemodel.Answer) *bench {
 	t.Helper()
-	program, why, err := a.Installed()
-	switch {
-	case err != nil:
-		t.Fatal(err)
-	case why != "":
-		t.Skip(why)
-	}
-	if script == nil {
-		script = fakemodel.Markers
-	}
-	slow := make(chan struct{}, 100)
-	model, err := fakemodel.Start(func(r fakemodel.Request) fakemodel.Answer {
-		answer := script(r)
-		if answer.Slow > 0 {
-			slow <- struct{}{}
-		}
-		return answer
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, home := filepath.Join(root, "work"), filepath.Join(root, "home")
-	for _, d := range []string{work, home, filepath.Join(root, "tmp")} {
-		if err := os.Mkdir(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
 	info, _ := Find(a.Harness)
-	b := &bench{t: t, info: info, model: model, slow: slow}
-	b.config = Config{Agent: "coder", RunID: filepath.Base(root) + t.Name(), Argv: []string{program}, Model: a.Model, Dir: work, Asks: true}
-	env, err := a.Environ(home, filepath.Join(root, "tmp"), model.URL)
-	if err != nil {
+	b := &bench{t: t, info: info, slow: make(chan struct{}, 100)}
+	b.turn.LogPath = filepath.Join(root, "log")
+	t.Cleanup(func() {
+		if t.Failed() {
+			b.show()
+		}
+	})
+	if script == nil {
+		script = fakemodel.Markers
+	}
+	program, env, model := a.Drive(t, root, func(r fakemodel.Request) fakemodel.Answer {
+		answer := script(r)
+		if answer.Slow > 0 {
+			b.slow <- struct{}{}
+		}
+		return answer
+	})
+	b.model = model
+	work := filepath.Join(root, "work")
+	if err := os.Mkdir(work, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	b.config = Config{Agent: "coder", RunID: filepath.Base(root) + t.Name(), Argv: []string{program}, Model: a.Model, Dir: work, Asks: true}
 	b.turn = Turn{Number: 1, Phase: "build", Visit: 1, Attempt: 1, Dir: work, SessionDir: filepath.Join(root, "session"), Env: env,
-		LogPath: filepath.Join(root, "log"), Timeout: 2 * time.Minute, Permit: func(_ context.Context, r Request) Decision {
+		LogPath: b.turn.LogPath, Timeout: 2 * time.Minute, Permit: func(_ context.Context, r Request) Decision {
 			b.asked = append(b.asked, r)
 			for _, p := range r.Tool.Paths {
 				if !strings.HasPrefix(p, work+"/") {
@@ -92,17 +82,6 @@ func benchOf(t *testing.T, a fakemodel.Agent, script func(fakemodel.Request) fak
 			}
 			return Decision{Allow: true}
 		}}
-	t.Cleanup(func() {
-		if err := model.Close(); err != nil {
-			t.Error(err)
-		}
-		if f := model.Failures(); len(f) > 0 {
-			t.Errorf("the fake model did not understand %q", f)
-		}
-		if t.Failed() {
-			b.show()
-		}
-	})
 	return b
 }
 

@@ -24,10 +24,9 @@ import (
 // second write could hide in the clock's steps; every other one is read, and its bytes decide.
 
 const (
-	coarse    = 2 * time.Second // the coarsest steps of a file system's clock
-	readLimit = 64 << 20        // of a larger file size and times decide
-	readAhead = 256 << 20       // how much is read in the background before the first change
-	readEach  = 1 << 20         // and of one file
+	readLimit = 64 << 20  // of a larger file size and times decide
+	readAhead = 256 << 20 // how much is read in the background before the first change
+	readEach  = 1 << 20   // and of one file
 )
 
 // node is a directory or a file that is known.
@@ -149,7 +148,7 @@ func look(info fs.FileInfo, now time.Time) *file {
 	if !mode.IsRegular() && mode&fs.ModeSymlink == 0 {
 		return nil
 	}
-	return &file{size: info.Size(), mtime: info.ModTime().UnixNano(), inode: filestat.Inode(info), mode: mode & (fs.ModeSymlink | 0o100), racy: now.Sub(info.ModTime()) < coarse}
+	return &file{size: info.Size(), mtime: info.ModTime().UnixNano(), inode: filestat.Inode(info), mode: mode & (fs.ModeSymlink | 0o100), racy: now.Sub(info.ModTime()) < filestat.CoarsestStep}
 }
 
 // content is what the file holds, as far as it was read. One that was not counts as different from every other.

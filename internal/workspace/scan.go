@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"foundry/internal/filestat"
 )
 
 // What the private index does not have is found by looking at the directories themselves: new files, and what git
@@ -56,7 +58,7 @@ type asker func(ctx context.Context, paths []string, dirs bool) (map[string]bool
 // changed again without a trace.
 const (
 	tick       = int64(50 * time.Millisecond)
-	coarseTick = int64(2100 * time.Millisecond) // where stamps are whole seconds, or every second one
+	coarseTick = int64(filestat.CoarsestStep) + 2*tick // where stamps are whole seconds, or every second one
 )
 
 // settled reports whether a change after the given time would show. Without a time that no program can set
