@@ -37,6 +37,7 @@ type remains struct{ base, tree string }
 // Apart is what the driver has to know of a phase that works in a worktree of its own.
 type Apart struct {
 	Ref, Tree string // the run's workspace that the visit begins from
+	Base      string // the same in the worktree, with what setting it up has changed; "" until there is one
 	LeftBase  string // what an earlier visit began from whose work was not merged; "" when there is none
 	LeftTree  string // and what it came to
 	Run       string // the run's workspace as it is now
@@ -49,7 +50,12 @@ func (s State) Apart(g *graph.Graph, p graph.PhaseID) (a Apart, ok bool) {
 	if !s.Graph(g).Phases[p].Apart || ph.status != Running || ph.work.base.tree == "" {
 		return a, false
 	}
-	return Apart{Ref: ph.work.base.ref, Tree: ph.work.base.tree, LeftBase: ph.left.base, LeftTree: ph.left.tree, Run: s.tree, End: ph.work.tree}, true
+	return Apart{Ref: ph.work.base.ref, Tree: ph.work.base.tree, Base: ph.work.mergeBase, LeftBase: ph.left.base, LeftTree: ph.left.tree, Run: s.tree, End: ph.work.tree}, true
+}
+
+// UnderWay says whether a visit has begun and is not over.
+func (s State) UnderWay(p graph.PhaseID, visit int) bool {
+	return int(p) < len(s.phases) && s.phases[p].status == Running && s.phases[p].visits == visit
 }
 
 func (m *machine) apart(p graph.PhaseID) bool { return m.g.Phases[p].Apart }
@@ -114,7 +120,8 @@ func (m *machine) apartMade(p graph.PhaseID, e Event) {
 		m.stop(p)
 		return
 	}
-	m.edit(p).work.startTree = e.Tree
+	w := &m.edit(p).work
+	w.mergeBase, w.startTree = e.Base, e.Tree
 	m.work(p)
 }
 
@@ -145,16 +152,27 @@ func (m *machine) takeTurns(owner graph.PhaseID, idle bool) bool {
 			held = m.held()
 			held.Union(m.behindAsk())
 		}
-		before := func(y graph.PhaseID) bool {
+		before := slices.IndexFunc(m.s.plan.peers[p], func(y graph.PhaseID) bool {
 			other := m.s.phases[y]
 			return m.s.plan.rank[y] < m.s.plan.rank[p] && (other.status == Running || other.status == Queued && !held.Has(y) && m.mayStillRun(y, held))
-		}
-		if idle || !slices.ContainsFunc(m.s.plan.peers[p], before) {
+		})
+		if idle || before < 0 {
 			m.takeTurn(p)
 			return true
 		}
+		m.sayDue(p, m.s.plan.peers[p][before])
 	}
 	return false
+}
+
+// sayDue tells once in a visit that it waits, and for whom.
+func (m *machine) sayDue(p, before graph.PhaseID) {
+	if w := &m.edit(p).work; !w.saidDue {
+		w.saidDue = true
+		e := m.at(p, PhaseDue)
+		e.Text = "waits for its turn behind " + m.g.Phases[before].Name
+		m.record(e)
+	}
 }
 
 // takeTurn lets what a phase has come to take effect.
@@ -173,7 +191,7 @@ func (m *machine) leave(p graph.PhaseID) {
 	ph := m.edit(p)
 	ph.left = remains{}
 	if ph.work.tree != "" {
-		ph.left = remains{ph.work.base.tree, ph.work.tree}
+		ph.left = remains{ph.work.mergeBase, ph.work.tree}
 	}
 }
 
@@ -209,7 +227,7 @@ func (m *machine) conflictText(p graph.PhaseID, e Event) string {
 	}
 	text := fmt.Sprintf("its work conflicts with that of %s, which came in first: %s", cmp.Or(strings.Join(with, ", "), "others"), strings.Join(at, ", "))
 	if e.Kept != "" {
-		text += "; its own version of these files is at " + e.Kept
+		text += "; its own version is at " + e.Kept + " (git show " + e.Kept + ":PATH)"
 	}
 	return text
 }

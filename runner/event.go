@@ -2,6 +2,8 @@ package runner
 
 import (
 	"encoding/json"
+	"path"
+	"strings"
 	"time"
 
 	"foundry/gates"
@@ -49,6 +51,7 @@ const (
 	PhaseStopped     Kind = "phase.stopped"
 	PhaseBlocked     Kind = "phase.blocked"
 	PhaseInvalidated Kind = "phase.invalidated"
+	PhaseDue         Kind = "phase.due"   // its work is done, and takes effect when that of those before it in the list has
 	GraphGrown       Kind = "graph.grown" // the list of a phase has become items
 	AttemptStarted   Kind = "attempt.started"
 	EnvelopeAccepted Kind = "envelope.accepted"
@@ -107,6 +110,7 @@ type Event struct {
 	Seen      []Seen          `json:"seen,omitempty"`     // route.*, run.ended: the terms of the condition with their values
 	Feedback  string          `json:"feedback,omitempty"` // route.*: what is handed on; phase.started: what this visit was given
 	Tree      string          `json:"tree,omitempty"`     // a git tree
+	Base      string          `json:"base,omitempty"`     // worktree.made: the tree from which the changes of the visit are told when they are merged
 	Ref       string          `json:"ref,omitempty"`
 	Kept      string          `json:"kept,omitempty"`    // boundary.checked, review.checked: the ref that still holds what was undone; work.merged: the ref with the work as it was done
 	Purpose   string          `json:"purpose,omitempty"` // snapshot.taken: start, end, jump, ask; turn.started: prompt, envelope, check, permission, review; turn.ended, envelope.rejected: review, of a reviewer's turn; undo.done: review, of rejected work; after.*: accepted, rejected, always
@@ -121,6 +125,8 @@ type Event struct {
 	Envelope  json.RawMessage `json:"envelope,omitempty"`   // envelope.accepted, with defaults filled in
 	Problems  []string        `json:"problems,omitempty"`   // envelope.rejected
 	Changed   []string        `json:"changed,omitempty"`    // boundary.checked: every path that the visit changed and that stays, sorted; undo.done: what stays, since it was changed later
+	Combined  bool            `json:"combined,omitempty"`   // work.merged: others had changed the workspace since the visit began, so that nothing has judged what came of it
+	Worktree  string          `json:"worktree,omitempty"`   // worktree.made: its directory
 	Unknown   bool            `json:"unknown,omitempty"`    // boundary.checked: nobody could tell what changed
 	Outside   []Violation     `json:"violations,omitempty"` // boundary.checked, review.checked, snapshot.taken, work.merged
 	Edited    []string        `json:"edited,omitempty"`     // run.resumed: how the pipeline of File, which holds from here on, differs from the one before
@@ -147,6 +153,12 @@ type Event struct {
 
 // OfReview says that the event is about a turn of a reviewer, and not of the phase's own agent.
 func (e *Event) OfReview() bool { return e.Purpose == ForReview.String() }
+
+// OfOwnTree says that the tree of an event is that of the worktree which its visit has to itself. Its snapshots are at
+// refs/foundry/RUN.VISIT/N, those of the run's workspace at refs/foundry/RUN/N.
+func (e *Event) OfOwnTree() bool {
+	return strings.Contains(path.Base(path.Dir(e.Ref)), ".") && path.Dir(e.Ref) != "."
+}
 
 func (e *Event) atWork() time.Duration { return time.Duration(e.Busy) * time.Millisecond }
 

@@ -204,9 +204,11 @@ type work struct {
 	envelope   envelope.Object
 	given      string // feedback, as text
 	startTree  string
+	mergeBase  string  // the tree that the changes of such a visit are told from
 	base       place   // the run's workspace that a visit with a worktree of its own begins from
 	due        *result // what such a visit has come to, from when it is done
-	fail       string  // the reason it will fail with once its changes are looked at
+	saidDue    bool
+	fail       string // the reason it will fail with once its changes are looked at
 	failText   string
 	verdicts   []gateVerdict
 	violations []Violation

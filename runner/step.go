@@ -81,7 +81,7 @@ func (e Event) Fact() bool { return e.Kind.fact() }
 // Decision says whether the machine itself made this event, so that a replay can compare it.
 func (e Event) Decision() bool {
 	switch e.Kind {
-	case PhaseQueued, PhaseStarted, PhaseEnded, PhaseSkipped, PhaseNotRun, PhaseStopped, PhaseBlocked, PhaseInvalidated, GraphGrown, AttemptStarted,
+	case PhaseQueued, PhaseStarted, PhaseEnded, PhaseSkipped, PhaseNotRun, PhaseStopped, PhaseBlocked, PhaseInvalidated, PhaseDue, GraphGrown, AttemptStarted,
 		EnvelopeAccepted, EnvelopeRejected, ReviewJudged, RouteTaken, RoutePending, RouteSpent, AskRaised, AskWithdrawn, RunEnded:
 		return true
 	}

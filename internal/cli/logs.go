@@ -340,7 +340,7 @@ func phaseTrees(events []runner.Event, name string, visit int) (from, to string)
 	}
 	if visit == 0 {
 		for _, e := range events {
-			if e.Phase == name && e.Kind == runner.SnapshotTaken {
+			if e.Phase == name && (e.Kind == runner.SnapshotTaken || e.Kind == runner.ApartMade) {
 				visit = e.Visit
 			}
 		}
@@ -350,7 +350,7 @@ func phaseTrees(events []runner.Event, name string, visit int) (from, to string)
 			continue
 		}
 		switch {
-		case e.Kind == runner.SnapshotTaken && e.Purpose == runner.ForStart.String():
+		case e.Kind == runner.SnapshotTaken && e.Purpose == runner.ForStart.String(), e.Kind == runner.ApartMade:
 			from = e.Tree
 		case e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone:
 			to = e.Tree
@@ -366,10 +366,10 @@ func callTrees(events []runner.Event, name string, visit int) (from, to string) 
 			inside, from, to = true, "", ""
 		case e.Phase == name && (e.Kind == runner.PhaseEnded || e.Kind == runner.PhaseStopped || e.Kind == runner.PhaseQueued):
 			inside = false
-		case !inside || !runner.Within(name, e.Phase) || e.Tree == "" || e.Tree == runner.UnknownTree:
+		case !inside || !runner.Within(name, e.Phase) || e.Tree == "" || e.Tree == runner.UnknownTree || e.OfOwnTree():
 		case e.Kind == runner.SnapshotTaken && from == "":
 			from = e.Tree
-		case e.Kind == runner.SnapshotTaken, e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone:
+		case e.Kind == runner.SnapshotTaken, e.Kind == runner.BoundaryChecked, e.Kind == runner.UndoDone, e.Kind == runner.MergedBack:
 			to = e.Tree
 		}
 	}

@@ -311,7 +311,7 @@ func runTrees(events []runner.Event) (from, to string) {
 		from = info.BranchPoint
 	}
 	for _, e := range events {
-		if e.Tree != "" && e.Tree != runner.UnknownTree && (e.Kind == runner.SnapshotTaken || e.Kind == runner.RunRewound || e.Kind == runner.BoundaryChecked || e.Kind == runner.ReviewChecked || e.Kind == runner.UndoDone) {
+		if e.Tree != "" && e.Tree != runner.UnknownTree && (e.Kind == runner.SnapshotTaken || e.Kind == runner.RunRewound || e.Kind == runner.BoundaryChecked || e.Kind == runner.ReviewChecked || e.Kind == runner.UndoDone || e.Kind == runner.MergedBack) && !e.OfOwnTree() {
 			to = e.Tree
 		}
 	}

@@ -27,9 +27,9 @@ func (d *driver) snapshot(ctx context.Context, s runner.State, c runner.Command,
 	}
 	e.Purpose, e.Tree, e.Ref = c.Purpose.String(), snap.Tree, snap.Ref
 	if c.Purpose == runner.ForAsk {
-		e.Text = d.world(ctx, s, c.ID.Phase).Context // the question may show it
+		e.Text = d.world(ctx, s, c).Context // the question may show it
 	}
-	if c.Purpose == runner.ForStart {
+	if c.Purpose == runner.ForStart && !d.isApart(e.Phase) {
 		d.remember(c, snap)
 		d.lookOutside(ctx, c)
 	}
@@ -42,7 +42,7 @@ func (d *driver) remember(c runner.Command, s workspace.Snapshot) {
 	d.snaps[visitKey{c.ID.Phase, c.ID.Visit}] = s
 }
 
-// startOf is the snapshot before a visit: remembered, or found in the log by its ref after a resume.
+// startOf is the snapshot before a visit, in its workspace: remembered, or found in the log by its ref after a resume.
 func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snapshot, error) {
 	d.snapMu.Lock()
 	s, ok := d.snaps[visitKey{c.ID.Phase, c.ID.Visit}]
@@ -53,14 +53,15 @@ func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snaps
 	name := d.g().Phases[c.ID.Phase].Name
 	ref := ""
 	for _, e := range d.Record.Events() {
-		if e.Kind == runner.SnapshotTaken && e.Phase == name && e.Visit == c.ID.Visit && e.Purpose == runner.ForStart.String() {
+		starts := e.Kind == runner.SnapshotTaken && e.Purpose == runner.ForStart.String() || e.Kind == runner.ApartMade
+		if starts && e.Phase == name && e.Visit == c.ID.Visit && ofTree(d.treeOf(c), e.Ref) {
 			ref = e.Ref
 		}
 	}
 	if ref == "" {
 		return s, fmt.Errorf("the record has no snapshot from before %s@%d", name, c.ID.Visit)
 	}
-	s, err := d.Tree.Reload(ctx, ref)
+	s, err := d.treeOf(c).Reload(ctx, ref)
 	if err == nil {
 		d.remember(c, s)
 	}
@@ -77,14 +78,14 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 	}
 	start.For = c.ID.String()
 	commits := ph.Commits || ph.Kind == graph.Commit
-	got, err := d.Tree.Enforce(ctx, start, runner.Boundary(d.g(), s, c.ID.Phase), commits)
+	got, err := d.treeOf(c).Enforce(ctx, start, runner.Boundary(d.g(), s, c.ID.Phase), commits)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("checking what %s changed: %w", ph.Name, err)))
 		return
 	}
 	e := d.named(c, runner.BoundaryChecked)
 	e.Tree, e.Ref, e.Changed = got.End.Tree, got.End.Ref, changedPaths(got.Changes)
-	d.seen(got.End)
+	d.seen(d.treeOf(c), got.End)
 	d.snapMu.Lock()
 	d.ends[visitKey{c.ID.Phase, c.ID.Visit}] = got.End
 	d.snapMu.Unlock()
@@ -149,8 +150,8 @@ func (d *driver) undo(ctx context.Context, c runner.Command, send func(...runner
 	start, err := d.startOf(ctx, c)
 	if err == nil {
 		var now workspace.Snapshot
-		if now, err = d.Tree.Snapshot(ctx); err == nil && d.isolated() {
-			e.Ref, err = now.Ref, d.Tree.Restore(ctx, start)
+		if now, err = d.treeOf(c).Snapshot(ctx); err == nil && d.isolated() {
+			e.Ref, err = now.Ref, d.treeOf(c).Restore(ctx, start)
 		} else if err == nil {
 			e.Text = "isolation is off: what it changed stays"
 			start = now
@@ -160,7 +161,7 @@ func (d *driver) undo(ctx context.Context, c runner.Command, send func(...runner
 		send(failed(c, e.Phase, fmt.Errorf("putting back what %s changed: %w", e.Phase, err)))
 		return
 	}
-	d.seen(start)
+	d.seen(d.treeOf(c), start)
 	e.Tree = start.Tree
 	send(e)
 }

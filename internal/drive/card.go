@@ -9,6 +9,7 @@ import (
 
 	"foundry/dsl"
 	"foundry/graph"
+	"foundry/internal/workspace"
 	"foundry/runner"
 )
 
@@ -92,7 +93,7 @@ func readCard(texts []*dsl.Template) bool {
 
 // card is what `context` renders to: where the run stands in the repository, what it changed so far, the
 // languages and the commands. What cannot be found out is left out.
-func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
+func (d *driver) card(ctx context.Context, tree *workspace.Tree, info *runner.RunInfo) string {
 	var b strings.Builder
 	if d.g().Project.Name != "" {
 		fmt.Fprintf(&b, "project: %s\n", d.g().Project.Name)
@@ -103,7 +104,7 @@ func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
 	if info.Base != "" {
 		fmt.Fprintf(&b, "base: %s\n", info.Base)
 	}
-	if files, err := d.Tree.Tracked(ctx); err == nil {
+	if files, err := tree.Tracked(ctx); err == nil {
 		if langs := languages(files); langs != "" {
 			fmt.Fprintf(&b, "languages: %s\n", langs)
 		}
@@ -117,7 +118,7 @@ func (d *driver) card(ctx context.Context, info *runner.RunInfo) string {
 	if len(names) > 0 {
 		fmt.Fprintf(&b, "commands: %s\n", strings.Join(names, ", "))
 	}
-	if now, err := d.Tree.Snapshot(ctx); err == nil && info.BranchPoint != "" {
+	if now, err := tree.Snapshot(ctx); err == nil && info.BranchPoint != "" {
 		if stat, err := d.Repo.Stat(ctx, info.BranchPoint, now.Tree); err == nil && strings.TrimSpace(stat) != "" {
 			lines := strings.Split(strings.TrimRight(stat, "\n"), "\n")
 			if len(lines) > cardLines {

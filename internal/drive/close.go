@@ -36,7 +36,7 @@ func Close(ctx context.Context, c Config, s runner.State, missing []runner.Event
 	if d.Tree == nil || s.View().Ended {
 		return Note(c.Graph, c.Record, d.state, nil, c.Now, fact)
 	}
-	if err := d.recall(work); err != nil {
+	if err := errors.Join(d.recall(work), d.reopenApart(work)); err != nil {
 		return err
 	}
 	d.still = true // what is outstanding has been cut off
@@ -88,7 +88,9 @@ func (d *driver) cutOff(work context.Context, c runner.Command) {
 			e.Gate, e.Outcome = g.Spec.Name, "failed"
 			d.take(work, e)
 		}
-	case runner.TakeSnapshot, runner.CheckBoundary, runner.CheckReview, runner.UndoPhase:
+	case runner.MakeApart:
+		d.take(work, d.named(c, runner.ApartMade))
+	case runner.TakeSnapshot, runner.CheckBoundary, runner.CheckReview, runner.UndoPhase, runner.MergeBack:
 		d.start(work, c)
 	}
 }

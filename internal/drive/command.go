@@ -11,6 +11,7 @@ import (
 
 	"foundry/graph"
 	"foundry/internal/process"
+	"foundry/internal/workspace"
 	"foundry/runner"
 )
 
@@ -43,7 +44,7 @@ func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send
 // command runs a code phase.
 func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.g().Phases[c.ID.Phase]
-	start, err := runner.Resolve(d.g(), s, c.ID.Phase, d.world(ctx, s, c.ID.Phase))
+	start, err := runner.Resolve(d.g(), s, c.ID.Phase, d.world(ctx, s, c))
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the command of %s: %w", ph.Name, err)))
 		return
@@ -64,7 +65,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 			}
 		}
 		var ends func()
-		if ends, err = d.begins(ctx, ph.Name, ph.Name, runner.Boundary(d.g(), s, c.ID.Phase).Protect); err != nil {
+		if ends, err = d.begins(ctx, c, ph.Name, runner.Boundary(d.g(), s, c.ID.Phase).Protect); err != nil {
 			break
 		}
 		var logFile string
@@ -72,7 +73,7 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 		if ph.Repeat > 1 {
 			name = fileName(ph.Name, c.ID.Visit, fmt.Sprintf(".%d.log", c.ID.N+1))
 		}
-		e.Result, logFile, err = d.launch(ctx, start, ph.Script.Label, name, ph.Timeout)
+		e.Result, logFile, err = d.launch(ctx, d.treeOf(c), start, ph.Script.Label, name, ph.Timeout)
 		e.File = logFile
 		ends()
 	}
@@ -88,11 +89,11 @@ func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, 
 	send(e)
 }
 
-// launch runs one command of the pipeline in the workspace. An error means that it could not be started,
+// launch runs one command of the pipeline in a workspace. An error means that it could not be started,
 // which is nobody's work to repair.
-func (d *driver) launch(ctx context.Context, st runner.Start, label, logName string, timeout time.Duration) (*runner.CommandResult, string, error) {
+func (d *driver) launch(ctx context.Context, tree *workspace.Tree, st runner.Start, label, logName string, timeout time.Duration) (*runner.CommandResult, string, error) {
 	log := d.Record.Log("logs/" + logName)
-	r := process.Run(ctx, process.Spec{Argv: st.Argv, Shell: st.Shell, Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(st.Dir)),
+	r := process.Run(ctx, process.Spec{Argv: st.Argv, Shell: st.Shell, Dir: filepath.Join(tree.Dir(), filepath.FromSlash(st.Dir)),
 		Env: append(append([]string{}, d.Environ...), st.Env...), Log: log, LogLimit: d.g().Project.Keep.LogBytes, Mask: d.Record.Mask(),
 		Timeout: timeout, Kill: d.Force, Guard: d.Guard})
 	rel, err := log.Close()
@@ -160,14 +161,14 @@ func (d *driver) criterion(ctx context.Context, s runner.State, c runner.Command
 	if c.ID.Phase >= 0 {
 		log = fileName(e.Phase, c.ID.Visit, "."+log)
 	}
-	st, err := runner.ResolveCriterion(d.g(), s, c.ID.Phase, &cr.Command, d.world(ctx, s, c.ID.Phase))
+	st, err := runner.ResolveCriterion(d.g(), s, c.ID.Phase, &cr.Command, d.world(ctx, s, c))
 	ends := func() {}
 	if err == nil {
-		ends, err = d.begins(ctx, e.Phase, "criterion "+cr.Name, append(slices.Clip(d.g().BodyOf(c.ID.Phase).Protect), runner.Protected(runner.LimitsOf(d.g(), s, c.ID.Phase))...))
+		ends, err = d.begins(ctx, c, "criterion "+cr.Name, append(slices.Clip(d.g().BodyOf(c.ID.Phase).Protect), runner.Protected(runner.LimitsOf(d.g(), s, c.ID.Phase))...))
 	}
 	if err == nil {
 		defer ends()
-		e.Result, e.File, err = d.launch(ctx, st, cr.Command.Script.Label, log, cr.Command.Timeout)
+		e.Result, e.File, err = d.launch(ctx, d.treeOf(c), st, cr.Command.Script.Label, log, cr.Command.Timeout)
 	}
 	if err != nil {
 		e.Outcome, e.Result = "unverified", &runner.CommandResult{Command: cr.Command.Script.Label, Exit: -1, Notes: []string{err.Error()}}

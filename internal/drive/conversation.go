@@ -21,10 +21,10 @@ type conversation struct {
 	visit int
 }
 
-// conversation is the one that a turn belongs to. A reviewer has the run's in every phase.
+// conversation is the one that a turn belongs to.
 func (d *driver) conversation(c runner.Command) conversation {
 	of := conversation{agent: d.g().Agents[c.Agent].Session, phase: -1}
-	if d.g().Phases[c.ID.Phase].Fresh && !c.Purpose.Reviews() {
+	if d.g().Phases[c.ID.Phase].OwnSession(c.Purpose.Reviews()) {
 		of.phase, of.visit = c.ID.Phase, c.ID.Visit
 	}
 	return of
@@ -40,7 +40,7 @@ func (d *driver) has(of conversation, e *runner.Event) (yes bool) {
 	}
 	phase := graph.PhaseID(-1)
 	reviews := e.Purpose == runner.ForReview.String() || e.Purpose == runner.ForReviewAgain.String()
-	if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].Fresh && !reviews {
+	if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].OwnSession(reviews) {
 		phase = id
 	}
 	return phase == of.phase
@@ -75,8 +75,12 @@ func (d *driver) session(ctx context.Context, of conversation) (harness.Session,
 			served++
 		}
 	}
+	tree := d.Tree
+	if of.phase >= 0 && d.g().Phases[of.phase].Apart {
+		tree = d.treeAt(d.g().Phases[of.phase].Name, of.visit)
+	}
 	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
-		RunID: d.Record.ID(), Turns: served, Dir: d.Tree.Dir(),
+		RunID: d.Record.ID(), Turns: served, Dir: tree.Dir(),
 		Session: d.lastSession(of), Asks: true, Allow: agent.Allow, Deny: agent.Deny})
 	if err == nil {
 		d.sessions[of] = s
@@ -126,42 +130,60 @@ func (d *driver) sessionName(of conversation) string {
 	return agent.Name + "." + fileName(d.g().Phases[of.phase].Name, of.visit, "")
 }
 
-// leave ends the conversations that a visit had to itself, when it is over: each may be a program at work. What they
-// leave behind is told when they are gone.
-func (d *driver) leave(e runner.Event) {
-	switch e.Kind {
-	case runner.PhaseEnded, runner.PhaseSkipped, runner.PhaseStopped, runner.PhaseBlocked:
-	default:
-		return
-	}
-	id, ok := d.g().Lookup(e.Phase)
-	if !ok || !d.g().Phases[id].Fresh {
-		return
-	}
+// leave ends what visits had to themselves that are over: conversations, each of which may be a program at work, and
+// worktrees. What programs leave behind is told when they are gone.
+func (d *driver) leave() {
+	over := func(of conversation) bool { return of.phase >= 0 && !d.state.UnderWay(of.phase, of.visit) }
 	d.sessionMu.Lock()
 	defer d.sessionMu.Unlock()
+	closing := map[string][]func() []runner.Event{}
 	for of, s := range d.sessions {
-		if of.phase != id || of.visit != e.Visit {
+		if !over(of) {
 			continue
 		}
 		delete(d.sessions, of)
 		delete(d.talking, of)
 		delete(d.heard, of)
-		d.workers.Go(func() {
-			left, err := s.Close()
-			var notes []runner.Event
-			for _, text := range left {
-				notes = append(notes, runner.Event{Kind: runner.ProcessLeft, Phase: e.Phase, Visit: e.Visit, Text: text})
+		phase, agent := d.g().Phases[of.phase].Name, d.agent(of).Name
+		visit := runner.Event{Phase: phase, Visit: of.visit}
+		name := aside(phase, of.visit)
+		closing[name] = append(closing[name], func() []runner.Event { return ends(s, visit, agent) })
+	}
+	for _, name := range d.asidesOver() {
+		closing[name] = append(closing[name], func() []runner.Event {
+			if err := d.takeDown(name); err != nil {
+				return []runner.Event{{Kind: runner.Warned, Text: fmt.Sprintf("removing a worktree that is not needed any more: %v", err)}}
 			}
-			if err != nil {
-				notes = append(notes, runner.Event{Kind: runner.Warned, Phase: e.Phase, Visit: e.Visit,
-					Text: fmt.Sprintf("closing the session of agent %s: %v", d.agent(of).Name, err)})
+			return nil
+		})
+	}
+	for _, steps := range closing {
+		d.workers.Go(func() {
+			var notes []runner.Event
+			for _, step := range steps {
+				notes = append(notes, step()...)
 			}
 			if len(notes) > 0 {
 				d.facts <- report{facts: notes}
 			}
 		})
 	}
+}
+
+// ends closes a session, and says what it left behind.
+func ends(s harness.Session, visit runner.Event, agent string) (notes []runner.Event) {
+	left, err := s.Close()
+	for _, text := range left {
+		e := visit
+		e.Kind, e.Text = runner.ProcessLeft, text
+		notes = append(notes, e)
+	}
+	if err != nil {
+		e := visit
+		e.Kind, e.Text = runner.Warned, fmt.Sprintf("closing the session of agent %s: %v", agent, err)
+		notes = append(notes, e)
+	}
+	return notes
 }
 
 // keepNotes logs what a worker that is waited for says of processes that it found; what else it has to say is about

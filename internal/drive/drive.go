@@ -83,7 +83,8 @@ type driver struct {
 	ends      map[visitKey]workspace.Snapshot // after a visit's boundary was checked
 	last      *workspace.Snapshot             // the newest; what ran since without a snapshot of its own is in since
 	since     []unbounded
-	edit      *edited // what a person made of the workspace since it, as the log has it; nil: nothing
+	edit      *edited            // what a person made of the workspace since it, as the log has it; nil: nothing
+	asides    map[string]ownTree // worktrees that visits have to themselves, by their names
 	outside   map[visitKey]workspace.Outside
 	snapMu    sync.Mutex
 	firstMu   sync.Mutex    // held while the first snapshot is taken for a program
@@ -138,7 +139,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 	if err := d.append(missing...); err != nil {
 		return Ending{}, err
 	}
-	if err := d.recall(work); err != nil {
+	if err := errors.Join(d.recall(work), d.reopenApart(work)); err != nil {
 		return Ending{}, err
 	}
 	for _, e := range first {
@@ -173,7 +174,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 // newDriver is the driver of a run as its record has it, with the events that it starts with.
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[conversation]harness.Session{}, talking: map[conversation]*sync.Mutex{}, heard: map[conversation]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{},
+		sessions: map[conversation]harness.Session{}, talking: map[conversation]*sync.Mutex{}, heard: map[conversation]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{}, asides: map[string]ownTree{},
 		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}, asking: map[runner.ID]bool{}}
 	if d.Digests == nil {
 		d.Digests = &Digests{}
@@ -341,8 +342,8 @@ func (d *driver) take(work context.Context, e runner.Event) {
 			d.prove(e)
 			d.keepWork(e)
 		}
-		d.leave(e)
 	}
+	d.leave()
 	if d.still {
 		return
 	}

@@ -100,7 +100,7 @@ func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
 
 func (l *looker) files(p gates.Probe) map[string]gates.File {
 	out := map[string]gates.File{}
-	for path, f := range l.d.Tree.Files(append(append([]string{}, p.Paths...), p.Read...), maxRead) {
+	for path, f := range l.d.treeOf(l.command).Files(append(append([]string{}, p.Paths...), p.Read...), maxRead) {
 		out[path] = gates.File{Exists: f.Exists, Type: f.Type, Size: f.Size, Problem: f.Problem, Data: f.Data, Truncated: f.Truncated}
 	}
 	return out
@@ -143,7 +143,7 @@ func (l *looker) diffs() (now, earlier []gates.Change, err error) {
 }
 
 func (l *looker) between(from, to string) ([]gates.Change, error) {
-	list, err := l.d.Tree.Changes(l.ctx, from, to)
+	list, err := l.d.treeOf(l.command).Changes(l.ctx, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("comparing trees: %w", err)
 	}
@@ -159,7 +159,7 @@ func (l *looker) between(from, to string) ([]gates.Change, error) {
 // run runs a gate's own command.
 func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	d := l.d
-	st, err := runner.ResolveCommand(d.g(), l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state, l.command.ID.Phase))
+	st, err := runner.ResolveCommand(d.g(), l.state, l.command.ID.Phase, gate.Command, d.world(l.ctx, l.state, l.command))
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 	l.ran = true
 	id := l.command.ID
 	log := fileName(l.phase.Name, id.Visit, fmt.Sprintf(".%d.gate%d.log", id.Attempt, i+1))
-	r, _, err := d.launch(l.ctx, st, gate.Command.Script.Label, log, gate.Command.Timeout)
+	r, _, err := d.launch(l.ctx, d.treeOf(l.command), st, gate.Command.Script.Label, log, gate.Command.Timeout)
 	if err != nil {
 		return &gates.Run{Exit: -1, Failed: err.Error()}, nil
 	}
@@ -186,12 +186,13 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 func (l *looker) tidy(gate graph.Gate, send func(...runner.Event)) (touched []gates.Check, ok bool) {
 	ran := l.ran
 	l.ran = false
-	if !ran || !l.d.Tree.Isolated() {
+	tree := l.d.treeOf(l.command)
+	if !ran || !tree.Isolated() {
 		return nil, true
 	}
 	d := l.d
 	protected := glob.Boundary{Protect: runner.Boundary(d.g(), l.state, l.command.ID.Phase).Protect}
-	got, err := d.Tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: protected.Protect, Writes: []glob.Layer{{}}}, false)
+	got, err := tree.Enforce(l.ctx, *l.before, glob.Boundary{Protect: protected.Protect, Writes: []glob.Layer{{}}}, false)
 	if err != nil {
 		if l.ctx.Err() == nil {
 			send(failed(l.command, l.phase.Name, fmt.Errorf("putting back what the gates of %s changed: %w", l.phase.Name, err)))
@@ -201,7 +202,7 @@ func (l *looker) tidy(gate graph.Gate, send func(...runner.Event)) (touched []ga
 	if len(got.Violations) == 0 {
 		return nil, true
 	}
-	d.seen(got.End)
+	d.seen(tree, got.End)
 	e := d.named(l.command, runner.Warned)
 	what := "was put back"
 	for _, v := range got.Violations {
@@ -240,7 +241,7 @@ func (d *driver) endSnapshot(ctx context.Context, c runner.Command) (workspace.S
 		}
 	}
 	if ref == "" {
-		return d.Tree.Snapshot(ctx)
+		return d.treeOf(c).Snapshot(ctx)
 	}
-	return d.Tree.Reload(ctx, ref)
+	return d.treeOf(c).Reload(ctx, ref)
 }

@@ -42,13 +42,9 @@ func Workspace(g *graph.Graph, repo *workspace.Repo, rec *journal.Record, info r
 		if err := tree.Prepare(ctx, g.Project.Copy, g.Project.Link); err != nil {
 			return nil, fmt.Errorf("copying into the worktree: %w", err)
 		}
-		for i, script := range g.Project.Setup {
-			if err := setup(ctx, g, rec, tree, info, environ, guard, force, i, script, note); err != nil {
-				return nil, err
-			}
-		}
-		if err := tree.Baseline(ctx); err != nil {
-			return nil, fmt.Errorf("looking over the fresh worktree: %w", err)
+		up := settingUp{g: g, record: rec, tree: tree, info: info, environ: environ, guard: guard, force: force}
+		if err := up.commands(ctx, note); err != nil {
+			return nil, err
 		}
 		for _, n := range tree.Notes() {
 			note(runner.Event{Kind: runner.Warned, Text: n})
@@ -64,7 +60,7 @@ func addWorktree(ctx context.Context, g *graph.Graph, repo *workspace.Repo, rec 
 	whole := false
 	for _, e := range rec.Events() {
 		want.Again = want.Again || e.Kind == runner.RunResumed
-		whole = whole || e.Kind == runner.SetupRan
+		whole = whole || e.Kind == runner.SetupRan && e.Phase == ""
 	}
 	if whole && want.Again {
 		tree, err := repo.OpenWorktree(ctx, want)
@@ -120,29 +116,59 @@ func protectedGlobs(g *graph.Graph) []string {
 	return out
 }
 
-// setup runs one setup command in the fresh worktree. Its failure is the run's, with the log kept.
-func setup(ctx context.Context, g *graph.Graph, rec *journal.Record, tree *workspace.Tree, info runner.RunInfo, environ []string, guard *process.Guard, force <-chan struct{}, i int, script graph.Script, note func(runner.Event)) error {
-	rel, full, err := rec.LogPath(fmt.Sprintf("logs/setup.%d.log", i+1))
+// settingUp runs the commands that prepare a fresh worktree: the run's, or that of a visit.
+type settingUp struct {
+	g       *graph.Graph
+	record  *journal.Record
+	tree    *workspace.Tree
+	info    runner.RunInfo
+	environ []string
+	guard   *process.Guard
+	force   <-chan struct{}
+	phase   string // of the visit; "" for the run's worktree
+	visit   int
+}
+
+// commands runs them all, and notes which ignored files there are when they are done: others are work.
+func (u settingUp) commands(ctx context.Context, note func(runner.Event)) error {
+	for i, script := range u.g.Project.Setup {
+		if err := u.command(ctx, i, script, note); err != nil {
+			return err
+		}
+	}
+	if err := u.tree.Baseline(ctx); err != nil {
+		return fmt.Errorf("looking over the fresh worktree: %w", err)
+	}
+	return nil
+}
+
+// command runs one. Its failure is the run's, with the log kept.
+func (u settingUp) command(ctx context.Context, i int, script graph.Script, note func(runner.Event)) error {
+	name := fmt.Sprintf("setup.%d.log", i+1)
+	if u.phase != "" {
+		name = fileName(u.phase, u.visit, "."+name)
+	}
+	rel, full, err := u.record.LogPath("logs/" + name)
 	if err != nil {
 		return fmt.Errorf("opening the log of the setup: %w", err)
 	}
-	start, err := runner.ResolveSetup(g, info, script)
+	start, err := runner.ResolveSetup(u.g, u.info, script)
 	if err != nil {
 		return fmt.Errorf("rendering setup command %q: %w", script.Label, err)
 	}
-	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: tree.Dir(), Env: append(append([]string{}, environ...), start.Env...), LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: rec.Mask(), Timeout: setupTimeout, Guard: guard, Kill: force})
-	e := runner.Event{Kind: runner.SetupRan, File: rel, Result: &runner.CommandResult{Command: script.Label, Exit: r.Exit, Signal: r.Signal,
+	r := process.Run(ctx, process.Spec{Argv: start.Argv, Shell: start.Shell, Dir: u.tree.Dir(), Env: append(append([]string{}, u.environ...), start.Env...), LogPath: full, LogLimit: u.g.Project.Keep.LogBytes, Mask: u.record.Mask(), Timeout: setupTimeout, Guard: u.guard, Kill: u.force})
+	e := runner.Event{Kind: runner.SetupRan, Phase: u.phase, Visit: u.visit, File: rel, Result: &runner.CommandResult{Command: script.Label, Exit: r.Exit, Signal: r.Signal,
 		Timeout: r.Reason == process.TimedOut, Output: r.Tail, Notes: r.Notes, Millis: r.Elapsed.Milliseconds()}}
 	note(e)
 	switch {
 	case r.Err != nil:
 		return fmt.Errorf("setup command %q could not be started: %w", script.Label, r.Err)
 	case r.Reason == process.TimedOut:
-		return fmt.Errorf("setup command %q ran into its limit of %s; its log is %s", script.Label, setupTimeout, filepath.Join(rec.Dir(), rel))
+		return fmt.Errorf("setup command %q ran into its limit of %s; its log is %s", script.Label, setupTimeout, filepath.Join(u.record.Dir(), rel))
 	case r.LogErr != nil:
 		return fmt.Errorf("writing the log of setup command %q: %w", script.Label, r.LogErr)
 	case !r.OK():
-		return fmt.Errorf("setup command %q ended with exit %d; its log is %s", script.Label, r.Exit, filepath.Join(rec.Dir(), rel))
+		return fmt.Errorf("setup command %q ended with exit %d; its log is %s", script.Label, r.Exit, filepath.Join(u.record.Dir(), rel))
 	}
 	return nil
 }

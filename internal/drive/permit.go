@@ -70,7 +70,7 @@ func (a *asker) permit(ctx context.Context, r harness.Request) harness.Decision 
 	if !ask {
 		return decision
 	}
-	t := newTeller(a.d.named(a.c, runner.PermissionAsked), a.d.Tree.Dir(), a.d.Record.Mask(), nil, nil)
+	t := newTeller(a.d.named(a.c, runner.PermissionAsked), a.d.treeOf(a.c).Dir(), a.d.Record.Mask(), nil, nil)
 	asked := t.note
 	asked.Turn, asked.Agent, asked.Tool = a.c.ID.Turn, a.agent.Name, t.toolOf(r.Tool)
 	if whole := t.mask.Text(r.Tool.Command); whole != asked.Tool.Command {

@@ -88,7 +88,7 @@ func (d *driver) compare(ctx context.Context) error {
 		return fmt.Errorf("comparing the run's workspace with its last snapshot: %w", err)
 	}
 	if len(d.since) == 0 {
-		d.seen(now)
+		d.seen(d.Tree, now)
 	}
 	d.take(ctx, runner.Event{Kind: runner.WorkspaceEdited, Tree: now.Tree, Ref: now.Ref, Changed: changedPaths(changes)})
 	return d.err
@@ -100,19 +100,23 @@ func (d *driver) uncheck(ctx context.Context) error {
 	if d.g().Isolation == graph.Checkout {
 		return nil
 	}
-	newest := 0 // that the log knows
+	newest := map[string]int{} // that the log knows, by workspace
 	for _, e := range d.Record.Events() {
 		if n, err := strconv.Atoi(path.Base(e.Ref)); err == nil {
-			newest = max(newest, n)
+			newest[path.Dir(e.Ref)] = max(newest[path.Dir(e.Ref)], n)
 		}
 	}
 	for _, c := range runner.Outstanding(d.g(), d.interrupted()) {
 		if c.ID.Kind != runner.CheckBoundary && c.ID.Kind != runner.CheckReview && c.ID.Kind != runner.TakeSnapshot {
 			continue
 		}
-		before, ok, err := d.Tree.CutOff(ctx, c.ID.String())
-		if err == nil && ok && before.N > newest {
-			err = d.Tree.Restore(ctx, before)
+		tree := d.Tree
+		if c.ID.Kind != runner.TakeSnapshot { // of a visit with a worktree of its own it is what that is made from
+			tree = d.treeOf(c)
+		}
+		before, ok, err := tree.CutOff(ctx, c.ID.String())
+		if err == nil && ok && before.N > newest[path.Dir(before.Ref)] {
+			err = tree.Restore(ctx, before)
 		}
 		if err != nil {
 			return fmt.Errorf("going back to before the boundary of %s was checked: %w", d.g().Phases[c.ID.Phase].Name, err)
@@ -135,26 +139,30 @@ func (d *driver) interrupted() runner.State {
 // else ran since; else what it changed cannot be told from what others did, and stays.
 func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart bool) error {
 	name := d.g().Phases[c.ID.Phase].Name
+	if d.isApart(name) && (c.ID.Kind == runner.TakeSnapshot || c.ID.Kind == runner.MakeApart) {
+		return nil // its worktree is not there yet
+	}
+	tree := d.treeOf(c)
 	ref := ""
 	for _, e := range d.Record.Events() {
 		if restart && ref != "" {
 			break
 		}
-		if e.Phase == name && e.Visit == c.ID.Visit && e.Ref != "" && (e.Kind == runner.SnapshotTaken || e.Kind == runner.BoundaryChecked || e.Kind == runner.ReviewChecked) {
+		if e.Phase == name && e.Visit == c.ID.Visit && ofTree(tree, e.Ref) && (e.Kind == runner.SnapshotTaken || e.Kind == runner.ApartMade || e.Kind == runner.BoundaryChecked || e.Kind == runner.ReviewChecked) {
 			ref = e.Ref
 		}
 	}
-	if ref == "" {
+	if ref == "" && tree == d.Tree {
 		ref = d.newestBefore(name)
 	}
 	if ref == "" {
 		return nil
 	}
-	to, err := d.Tree.Reload(ctx, ref)
+	to, err := tree.Reload(ctx, ref)
 	if err != nil {
 		return fmt.Errorf("finding the snapshot from before %s: %w", name, err)
 	}
-	now, err := d.Tree.Snapshot(ctx)
+	now, err := tree.Snapshot(ctx)
 	if err != nil {
 		return fmt.Errorf("keeping what %s had changed: %w", name, err)
 	}
@@ -165,9 +173,9 @@ func (d *driver) undoUnfinished(ctx context.Context, c runner.Command, restart b
 		Text: fmt.Sprintf("%s was cut off; what it had changed is kept at %s and undone in the workspace", name, now.Ref)}); err != nil {
 		return err
 	}
-	if err := d.Tree.Restore(ctx, to); err != nil {
+	if err := tree.Restore(ctx, to); err != nil {
 		return fmt.Errorf("going back to before %s: %w", name, err)
 	}
-	d.seen(to)
+	d.seen(tree, to)
 	return nil
 }

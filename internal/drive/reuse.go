@@ -43,14 +43,14 @@ func (d *driver) workDir(phase string) string {
 
 // takeOver looks for an equal earlier result when the first turn of a visit is due, and brings it about.
 func (d *driver) takeOver(ctx context.Context, ph *graph.Phase, c runner.Command, prompt string) (e runner.Event, ok bool, err error) {
-	if !ph.Reuse || d.Proofs == "" || c.Purpose != runner.ForPrompt || c.ID.Attempt != 1 || !d.Tree.Isolated() {
+	if !ph.Reuse || d.Proofs == "" || c.Purpose != runner.ForPrompt || c.ID.Attempt != 1 || !d.treeOf(c).Isolated() {
 		return e, false, nil
 	}
 	start, err := d.startOf(ctx, c)
 	if err != nil {
 		return e, false, err
 	}
-	key := d.workKey(ph, prompt, start)
+	key := d.workKey(ph, d.treeOf(c).Dir(), prompt, start)
 	d.proofMu.Lock()
 	d.reusing[visitKey{c.ID.Phase, c.ID.Visit}] = key
 	d.proofMu.Unlock()
@@ -59,8 +59,8 @@ func (d *driver) takeOver(ctx context.Context, ph *graph.Phase, c runner.Command
 	if d.again || err != nil || json.Unmarshal(text, &done) != nil || !d.Repo.Held(ctx, done.Ref, done.Tree) {
 		return e, false, nil
 	}
-	if err := d.Tree.Become(ctx, start, done.Tree); err != nil {
-		if back := d.Tree.Restore(ctx, start); back != nil {
+	if err := d.treeOf(c).Become(ctx, start, done.Tree); err != nil {
+		if back := d.treeOf(c).Restore(ctx, start); back != nil {
 			return e, false, errors.Join(err, back)
 		}
 		return e, false, nil
@@ -76,8 +76,8 @@ func (d *driver) takeOver(ctx context.Context, ph *graph.Phase, c runner.Command
 }
 
 // workKey is equal when nothing that an agent goes by differs. Where a run works, and its id, do not count.
-func (d *driver) workKey(ph *graph.Phase, prompt string, start workspace.Snapshot) string {
-	prompt = strings.NewReplacer(d.Tree.Dir(), "WORKSPACE", d.Record.ID(), "RUN").Replace(prompt)
+func (d *driver) workKey(ph *graph.Phase, dir, prompt string, start workspace.Snapshot) string {
+	prompt = strings.NewReplacer(dir, "WORKSPACE", d.Record.ID(), "RUN").Replace(prompt)
 	h := sha256.New()
 	for _, s := range []string{ph.Fingerprint, start.Tree, prompt} {
 		fmt.Fprintf(h, "%d:%s", len(s), s)

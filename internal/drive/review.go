@@ -81,12 +81,12 @@ func (d *driver) review(ctx context.Context, s runner.State, c runner.Command, s
 		return
 	}
 	end.For = c.ID.String()
-	got, err := d.Tree.Enforce(ctx, end, reviewBoundary(ph), false)
+	got, err := d.treeOf(c).Enforce(ctx, end, reviewBoundary(ph), false)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("checking what the reviewer of %s changed: %w", ph.Name, err)))
 		return
 	}
-	d.seen(got.End)
+	d.seen(d.treeOf(c), got.End)
 	if !d.isolated() {
 		d.sayReviewed(c, got.Violations, send)
 		got.Violations = nil
@@ -111,7 +111,7 @@ func (d *driver) review(ctx context.Context, s runner.State, c runner.Command, s
 		if _, ok := (glob.Boundary{}).Check(p); !ok { // what is git's or Foundry's own shows nothing
 			return false
 		}
-		return d.Tree.Files([]string{p}, 0)[p].Exists || slices.Contains(changed, p)
+		return d.treeOf(c).Files([]string{p}, 0)[p].Exists || slices.Contains(changed, p)
 	})
 	send(e)
 }
@@ -135,7 +135,7 @@ func (d *driver) changedInVisit(ctx context.Context, c runner.Command, end strin
 	if err != nil {
 		return nil, err
 	}
-	changes, err := d.Tree.Changes(ctx, start.Tree, end)
+	changes, err := d.treeOf(c).Changes(ctx, start.Tree, end)
 	if err != nil {
 		return nil, fmt.Errorf("comparing trees: %w", err)
 	}
@@ -173,11 +173,11 @@ func (d *driver) revertTo(ctx context.Context, c runner.Command, e *runner.Event
 		e.Text, e.Tree = "isolation is off: what it changed stays", end.Tree
 		return d.changedInVisit(ctx, c, end.Tree)
 	}
-	now, err := d.Tree.Snapshot(ctx)
+	now, err := d.treeOf(c).Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	since, err := d.Tree.Changes(ctx, end.Tree, now.Tree)
+	since, err := d.treeOf(c).Changes(ctx, end.Tree, now.Tree)
 	if err != nil {
 		return nil, err
 	}
@@ -185,11 +185,11 @@ func (d *driver) revertTo(ctx context.Context, c runner.Command, e *runner.Event
 	for _, p := range changedPaths(since) {
 		may.Globs = append(may.Globs, glob.Literal(p))
 	}
-	got, err := d.Tree.Enforce(ctx, start, glob.Boundary{Writes: []glob.Layer{may}}, false)
+	got, err := d.treeOf(c).Enforce(ctx, start, glob.Boundary{Writes: []glob.Layer{may}}, false)
 	if err != nil {
 		return nil, err
 	}
-	d.seen(got.End)
+	d.seen(d.treeOf(c), got.End)
 	e.Tree, e.Ref = got.End.Tree, end.Ref
 	of, err := d.changedInVisit(ctx, c, end.Tree)
 	if err != nil {

@@ -51,7 +51,7 @@ func (d *driver) restore(ctx context.Context, to workspace.Snapshot) error {
 	if err := d.Tree.Restore(ctx, to); err != nil {
 		return fmt.Errorf("going back to %s: %w", to.Ref, err)
 	}
-	d.seen(to)
+	d.seen(d.Tree, to)
 	return errors.Join(d.append(runner.Event{Kind: runner.Restored, Ref: to.Ref, Tree: to.Tree}), d.Record.Sync())
 }
 
@@ -95,8 +95,8 @@ func Before(g *graph.Graph, events []runner.Event, phase string, start int) (ref
 		}
 		key := fileName(e.Phase, e.Visit, "")
 		switch e.Kind {
-		case runner.SnapshotTaken, runner.BoundaryChecked, runner.ReviewChecked, runner.RunRewound:
-			if e.Ref == "" {
+		case runner.SnapshotTaken, runner.BoundaryChecked, runner.ReviewChecked, runner.MergedBack, runner.RunRewound:
+			if e.Ref == "" || e.OfOwnTree() {
 				continue
 			}
 			ref, between = e.Ref, nil
@@ -104,11 +104,11 @@ func Before(g *graph.Graph, events []runner.Event, phase string, start int) (ref
 				starts[key] = e.Ref
 			}
 		case runner.UndoDone:
-			if starts[key] != "" {
+			if starts[key] != "" && !e.OfOwnTree() {
 				ref, between = starts[key], nil
 			}
 		case runner.CommandEnded:
-			if ph, ok := g.Expect(e.Phase); ok && ph.Kind == graph.Code && e.Seq < start && i > 0 {
+			if ph, ok := g.Expect(e.Phase); ok && ph.Kind == graph.Code && !ph.Apart && e.Seq < start && i > 0 {
 				between = append(between, e.Phase)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"foundry/graph"
 	"foundry/internal/harness"
 	"foundry/internal/process"
+	"foundry/internal/workspace"
 )
 
 // This file says what an agent in a sandbox may write. The kernel knows only directories with all below them, and has
@@ -218,15 +219,15 @@ func below(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// confine makes the sandbox of an agent that is about to be started. The variables are for its environment.
-func (d *driver) confine(agent int, session string, env []string) (*process.Confine, []string, error) {
+// confine makes the sandbox of an agent that is about to be started in a workspace. The variables are for its environment.
+func (d *driver) confine(tree *workspace.Tree, agent int, session string, env []string) (*process.Confine, []string, error) {
 	a := &d.g().Agents[agent]
 	if a.Sandbox == nil {
 		return nil, nil, nil
 	}
-	at := Ground{Top: d.Tree.Dir(), Isolated: d.Tree.Isolated(), Admin: d.Tree.GitDir(), Root: d.Repo.Root(), Home: d.Repo.Home(), Common: d.Repo.CommonDir(), Session: session, Env: env}
+	at := Ground{Top: tree.Dir(), Isolated: tree.Isolated(), Admin: tree.GitDir(), Root: d.Repo.Root(), Home: d.Repo.Home(), Common: d.Repo.CommonDir(), Session: session, Env: env}
 	// What the agent would make itself it could not make in there.
-	needed := []string{session, d.handoff()}
+	needed := []string{session, filepath.Join(tree.Dir(), glob.Handoff)}
 	if at.Isolated && d.g().Confinement(agent).Commits {
 		needed = append(needed, runBranches(at.Common)...)
 	}

@@ -252,7 +252,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// changedAfterVerdict names the phases without declared `writes` that changed something after the newest verdict: a
+// changedAfterVerdict names the phases without declared `writes` that changed something after the newest verdict, and
+// those whose work was merged with that of others after it: a
 // review, an answer, a gate that looked at files, or a command that acceptance rests on. What agents hand to each
 // other is no part of the work.
 func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
@@ -267,6 +268,7 @@ func changedAfterVerdict(g *graph.Graph, events []runner.Event) []string {
 		case e.Kind == runner.PhaseEnded && judges(g, ph), e.Kind == runner.ReviewJudged && e.Outcome != runner.Unverified.String(), e.Kind == runner.GateChecked && judgesTree(ph, e):
 			later = nil
 		case e.Kind == runner.BoundaryChecked && wrote && slices.ContainsFunc(e.Changed, isWork),
+			e.Kind == runner.MergedBack && e.Combined,
 			e.Kind == runner.Warned && e.Reason == undeclaredWrite && !judges(g, ph):
 			later = append(later, ph.Name)
 		}

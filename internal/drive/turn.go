@@ -20,7 +20,7 @@ const maxReply = 4 << 20
 // turn sends one prompt to an agent's session.
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph, agent := &d.g().Phases[c.ID.Phase], &d.g().Agents[c.Agent]
-	world := d.world(ctx, s, c.ID.Phase)
+	world := d.world(ctx, s, c)
 	if c.Purpose.Reviews() {
 		var err error
 		if world.Diff, err = d.changedBy(ctx, c); err != nil {
@@ -128,7 +128,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	}
 	sessionDir := filepath.Join(d.Record.Dir(), "sessions", d.sessionName(of))
 	environ := append(append([]string{}, d.Environ...), shared...)
-	confine, forSandbox, err := d.confine(c.Agent, sessionDir, append(append([]string{}, environ...), own...))
+	confine, forSandbox, err := d.confine(d.treeOf(c), c.Agent, sessionDir, append(append([]string{}, environ...), own...))
 	if err != nil {
 		return fails(err)
 	}
@@ -136,7 +136,7 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 	whole := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	asks := &asker{d: d, state: s, c: c, agent: agent, send: send, stop: stop, may: permits{root: resolved(d.Tree.Dir()), boundary: boundary, policy: agent.Permissions}}
+	asks := &asker{d: d, state: s, c: c, agent: agent, send: send, stop: stop, may: permits{root: resolved(d.treeOf(c).Dir()), boundary: boundary, policy: agent.Permissions}}
 	note := d.named(c, runner.Activity)
 	note.Turn, note.Agent = c.ID.Turn, agent.Name
 	tell := func(e runner.Event) {
@@ -145,11 +145,11 @@ func (d *driver) talk(ctx context.Context, s runner.State, c runner.Command, w r
 		}
 		send(e)
 	}
-	seen := newTeller(note, d.Tree.Dir(), d.Record.Mask(), tell, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
+	seen := newTeller(note, d.treeOf(c).Dir(), d.Record.Mask(), tell, func(u harness.Usage) { d.facts <- report{id: c.ID, spent: &u} })
 	turn := harness.Turn{
 		Prompt: prompt, Number: c.Session, Phase: ph.Name, Visit: c.ID.Visit, Attempt: c.ID.Attempt,
 		ReadOnly: boundary.ReadOnly(), Model: g.Model(c.ID.Phase, c.Agent), Effort: agent.Effort, Timeout: timeout, Stall: agent.StallTimeout,
-		Dir: filepath.Join(d.Tree.Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
+		Dir: filepath.Join(d.treeOf(c).Dir(), filepath.FromSlash(ph.Dir)), HandoffDir: w.HandoffDir, SessionDir: sessionDir,
 		LogPath: full, LogLimit: g.Project.Keep.LogBytes, Mask: d.Record.Mask(), Env: environ, Own: own, Kill: d.Force, Guard: d.Guard, Confine: confine,
 		Permit: asks.permit,
 	}

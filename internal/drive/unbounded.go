@@ -25,9 +25,9 @@ type unbounded struct {
 }
 
 // begins notes that a program without a boundary is about to run, and ends that it has ended. There is a snapshot from
-// before it, if need be one made for it.
-func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.Rule) (ends func(), err error) {
-	if d.watching {
+// before it, if need be one made for it. In a worktree of its own it is looked at with its phase.
+func (d *driver) begins(ctx context.Context, c runner.Command, name string, protect []glob.Rule) (ends func(), err error) {
+	if d.watching || d.treeOf(c) != d.Tree {
 		return func() {}, nil
 	}
 	if err := d.firstSnapshot(ctx); err != nil {
@@ -36,7 +36,7 @@ func (d *driver) begins(ctx context.Context, phase, name string, protect []glob.
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
 	running := true
-	d.since = append(d.since, unbounded{phase, name, protect, &running})
+	d.since = append(d.since, unbounded{d.named(c, "").Phase, name, protect, &running})
 	return func() {
 		d.snapMu.Lock()
 		running = false
@@ -58,12 +58,15 @@ func (d *driver) firstSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("taking a snapshot of the workspace: %w", err)
 	}
-	d.seen(snap)
+	d.seen(d.Tree, snap)
 	return nil
 }
 
-// seen notes the newest snapshot: nothing has run since but what still does.
-func (d *driver) seen(s workspace.Snapshot) {
+// seen notes the newest snapshot of the run's workspace: nothing has run since but what still does.
+func (d *driver) seen(t *workspace.Tree, s workspace.Snapshot) {
+	if t != d.Tree {
+		return
+	}
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
 	d.last, d.edit = &s, nil
@@ -81,7 +84,7 @@ func (d *driver) look(ctx context.Context, c runner.Command, e *runner.Event, se
 	if last == nil || len(since) == 0 {
 		snap, err := d.Tree.Snapshot(ctx)
 		if err == nil {
-			d.seen(snap)
+			d.seen(d.Tree, snap)
 		}
 		return snap, err
 	}
@@ -95,7 +98,7 @@ func (d *driver) look(ctx context.Context, c runner.Command, e *runner.Event, se
 	if err != nil {
 		return got.End, err
 	}
-	d.seen(got.End)
+	d.seen(d.Tree, got.End)
 	by := since[len(since)-1]
 	if !d.isolated() {
 		d.sayChanged(got, by, send)
@@ -162,8 +165,8 @@ func (d *driver) recall(ctx context.Context) error {
 	for _, e := range d.Record.Events() {
 		key := fileName(e.Phase, e.Visit, "")
 		switch e.Kind {
-		case runner.SnapshotTaken, runner.BoundaryChecked, runner.ReviewChecked:
-			if e.Ref == "" {
+		case runner.SnapshotTaken, runner.BoundaryChecked, runner.ReviewChecked, runner.MergedBack:
+			if e.Ref == "" || e.OfOwnTree() {
 				continue
 			}
 			ref, since, edit = e.Ref, nil, nil
@@ -177,11 +180,11 @@ func (d *driver) recall(ctx context.Context) error {
 		case runner.RunRewound:
 			ref, since, edit = e.Ref, nil, nil
 		case runner.UndoDone:
-			if starts[key] != "" {
+			if starts[key] != "" && !e.OfOwnTree() {
 				ref, since, edit = starts[key], nil, nil
 			}
 		case runner.PhaseStarted:
-			if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].Kind == graph.Code {
+			if id, ok := d.g().Lookup(e.Phase); ok && d.g().Phases[id].Kind == graph.Code && !d.g().Phases[id].Apart {
 				since = append(since, unbounded{e.Phase, e.Phase, runner.Boundary(d.g(), d.state, id).Protect, nil})
 			}
 		case runner.CriterionDone:

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"foundry/graph"
+	"foundry/glob"
 	"foundry/runner"
 )
 
@@ -31,6 +31,10 @@ func (d *driver) carryOut(ctx context.Context, s runner.State, c runner.Command,
 		d.command(ctx, s, c, send)
 	case runner.PutAsk:
 		d.ask(ctx, s, c, send)
+	case runner.MakeApart:
+		d.makeApart(ctx, s, c, send)
+	case runner.MergeBack:
+		d.mergeBack(ctx, s, c, send)
 	case runner.UndoPhase:
 		if c.Purpose == runner.ForReview {
 			d.revert(ctx, c, send)
@@ -60,9 +64,10 @@ func (d *driver) makeWorkspace(ctx context.Context, c runner.Command, send func(
 	send(d.named(c, runner.WorkspaceReady))
 }
 
-// world looks at what texts of a phase may say of the world; p is -1 for those of criteria.
-func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) runner.World {
-	w := runner.World{HandoffDir: d.handoff()}
+// world looks at what texts that belong to a command may say of the world.
+func (d *driver) world(ctx context.Context, s runner.State, c runner.Command) runner.World {
+	tree, p := d.treeOf(c), c.ID.Phase
+	w := runner.World{HandoffDir: filepath.Join(tree.Dir(), glob.Handoff)}
 	filepath.WalkDir(w.HandoffDir, func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() && len(w.HandoffFiles) < 1000 {
 			if rel, err := filepath.Rel(w.HandoffDir, path); err == nil {
@@ -72,9 +77,7 @@ func (d *driver) world(ctx context.Context, s runner.State, p graph.PhaseID) run
 		return nil
 	})
 	if d.readsCard(p) || (p < 0 && d.reading) {
-		w.Context = d.card(ctx, s.View().Info)
+		w.Context = d.card(ctx, tree, s.View().Info)
 	}
 	return w
 }
-
-func (d *driver) handoff() string { return filepath.Join(d.Tree.Dir(), ".foundry-handoff") }

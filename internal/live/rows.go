@@ -197,6 +197,9 @@ func (m *Model) activity(p *report.Phase, v *report.Visit) string {
 	if v.Each != "" {
 		return m.itemsOf(v)
 	}
+	if v.Due != "" {
+		return "done, " + report.Line(v.Due)
+	}
 	if v.Reviewing != "" {
 		return "review by agent " + report.Line(v.Reviewing)
 	}

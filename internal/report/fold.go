@@ -225,6 +225,8 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 		t.closeAsk(p.Name)
 	case runner.PhaseInvalidated:
 		v.Invalid = true
+	case runner.PhaseDue:
+		v.Due = e.Text
 	case runner.GraphGrown:
 		v.Items = e.Items
 	case runner.RouteTaken, runner.RouteSpent, runner.RoutePending:

@@ -211,6 +211,19 @@ func (p *Plain) phase(e *runner.Event) string {
 		return p.review(e)
 	case runner.BoundaryChecked, runner.ReviewChecked, runner.SnapshotTaken:
 		return p.violations(e)
+	case runner.ApartMade:
+		if e.Text != "" {
+			return p.line(e, Dim, "worktree", e.Text)
+		}
+	case runner.MergedBack:
+		if n := len(e.Outside); n > 0 {
+			return p.line(e, Red, "conflict", list(conflicts(e), 3))
+		}
+		return p.line(e, Dim, "merged", count(len(e.Changed), "file"))
+	case runner.SetupRan: // the same as that of the run's worktree, unless it fails
+		if e.Result != nil && e.Result.Exit != 0 {
+			return p.setup(e)
+		}
 	case runner.GateChecked:
 		return p.gate(e)
 	case runner.PhaseEnded:
@@ -225,6 +238,8 @@ func (p *Plain) phase(e *runner.Event) string {
 		if e.Reason != "itself" {
 			return p.line(e, Yellow, "blocked", first(firstLine(e.Text), e.Reason))
 		}
+	case runner.PhaseDue:
+		return p.line(e, Dim, "done", e.Text)
 	case runner.PhaseInvalidated:
 		return p.line(e, Yellow, "void", "its result counts no more: "+first(e.Reason, firstLine(e.Text)))
 	case runner.RouteTaken:
@@ -408,4 +423,13 @@ func (p *Plain) answered(e *runner.Event) string {
 		return p.line(e, Red, "rejected", by)
 	}
 	return p.line(e, Yellow, "no answer", "nobody answered in time")
+}
+
+// conflicts are the paths at which the work of a visit could not be merged.
+func conflicts(e *runner.Event) []string {
+	out := make([]string, len(e.Outside))
+	for i, v := range e.Outside {
+		out[i] = v.Path + " (" + v.Reason + ")"
+	}
+	return out
 }
