@@ -27,10 +27,10 @@ func (c *compiler) after(on On, src *schema.AfterPhase) {
 		out.When = c.cond(src.When.Frag, c.scopes.accept, boolType)
 	}
 	var ok bool
-	if out.Command, ok = c.ownCommand(src.Command, schema.Command{Run: src.Run, Timeout: src.Timeout, Dir: src.Dir, ExitCodes: src.ExitCodes}); !ok {
+	if out.Command, ok = c.ownCommand(src.Command, schema.Command{Run: src.Run, Timeout: src.Timeout, Dir: src.Dir, ExitCodes: src.ExitCodes, Env: src.Env}); !ok {
 		return
 	}
-	out.Command.Env = mergeEnv(c.project, out.Command.Env, c.env(src.Env))
+	out.Command.Env = mergeEnv(c.project, out.Command.Env)
 	c.outsidePhases(&out.Command, "what follows a run", "feedback", "context", "handoff_dir", "handoff_files")
 	c.g.After = append(c.g.After, out)
 }

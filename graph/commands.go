@@ -127,8 +127,22 @@ func (c *compiler) inPlace(cmd schema.Command) *Command {
 	return out
 }
 
-// ownCommand compiles the command of something that is no phase: one in place, or the one that is named, with what is
-// said in place counting more. It is false when there is none, which was reported.
+// changedCommand compiles a command of the file with what is said in place counting more.
+func (c *compiler) changedCommand(cmd *schema.Command, place schema.Command) *Command {
+	out := *c.namedCommand(cmd)
+	if place.Dir.Set {
+		out.Dir = c.dir(place.Dir)
+	}
+	out.Timeout = place.Timeout.Or(out.Timeout)
+	if hasExitCodes(place.ExitCodes) {
+		out.ExitCodes, out.Nonzero = exitCodes(place.ExitCodes)
+	}
+	out.Env = mergeEnv(out.Env, c.env(place.Env))
+	return &out
+}
+
+// ownCommand compiles the command of something that is no phase: one in place, or the one that is named, as it is changed
+// in place. It is false when there is none, which was reported.
 func (c *compiler) ownCommand(name schema.Text, place schema.Command) (Command, bool) {
 	if place.Run.Set() {
 		return *c.inPlace(place), true
@@ -141,15 +155,7 @@ func (c *compiler) ownCommand(name schema.Text, place schema.Command) (Command, 
 		c.unknownCommand(name)
 		return Command{}, false
 	}
-	out := *c.namedCommand(cmd)
-	if place.Dir.Set {
-		out.Dir = c.dir(place.Dir)
-	}
-	out.Timeout = place.Timeout.Or(out.Timeout)
-	if hasExitCodes(place.ExitCodes) {
-		out.ExitCodes, out.Nonzero = exitCodes(place.ExitCodes)
-	}
-	return out, true
+	return *c.changedCommand(cmd, place), true
 }
 
 // commandReads checks what the texts of a gate's command read.

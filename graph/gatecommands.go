@@ -64,19 +64,7 @@ func (c *compiler) commandObject(fields []schema.DataField, entry *schema.Gate) 
 	case named == nil:
 		return c.inPlace(cmd)
 	}
-	merged := *named
-	if cmd.Dir.Set {
-		merged.Dir = cmd.Dir
-	}
-	if cmd.Timeout.Set {
-		merged.Timeout = cmd.Timeout
-	}
-	if hasExitCodes(cmd.ExitCodes) {
-		merged.ExitCodes = cmd.ExitCodes
-	}
-	merged.Env = mergePairs(named.Env, cmd.Env)
-	c.used.commands[named.Name.Value] = true
-	return c.inPlace(merged)
+	return c.changedCommand(named, cmd)
 }
 
 // commandReader reads the keys of a command one by one.
