@@ -23,7 +23,8 @@ import (
 
 // The crash suite: a run with two loops, a boundary that is broken, a commit, a question and a merge is killed before
 // each of its effects and in the middle of each of its writes, gone on with as a person would, and has to come to
-// the same end as the run that nobody disturbed: files, commits, refs, verdict, and what agents were paid for.
+// the same end as the run that nobody disturbed: files, commits, refs, verdict, and what agents were paid for. So is one
+// whose phases have worktrees of their own, with a conflict between two of them.
 
 var crashPoints = flag.String("crash", "", "kill a run at each of its effects (all), or at those whose name this pattern fits, not only at a few")
 
@@ -37,6 +38,7 @@ type play struct {
 
 var plays = []play{
 	{"auto", [][]string{{"up", "--no-input", "main", "do it"}, {"approve", "last", "--no-input"}}, 0, "auto"},
+	{"aside", [][]string{{"up", "--no-input", "-j", "1", "aside", "do it"}}, 0, "aside"},
 	{"merge", [][]string{{"up", "--no-input", "--merge", "ask", "main", "do it"}, {"approve", "last", "--no-input"}, {"merge", "last"}}, 2, "merge"},
 	{"discard", [][]string{{"up", "--no-input", "--merge", "ask", "main", "do it"}, {"approve", "last", "--no-input"}, {"discard", "last"}}, 2, "merge"},
 }
@@ -76,6 +78,25 @@ pipelines:
           on reject -> build retry 1
       - id: ship
         ask: "ship it?"
+  aside:
+    accept: passed("left") && passed("right") && passed("test")
+    phases:
+      - id: left
+        agent: coder
+        needs: []
+        parallel: worktree
+      - id: right
+        agent: coder
+        needs: []
+        parallel: worktree
+        retries: 1
+        gates: [diff_matches_claims]
+        route: |
+          on fail when reason == "conflict" -> right retry 1
+      - id: test
+        run: ./step.sh
+        needs: [left, right]
+        writes: ["src/**"]
 `
 
 // crashAgent does the same in the same turn, and counts its turns outside the repository. At one moment of one of
@@ -91,6 +112,10 @@ case $turn in
 build@1.1) echo one >src/a.txt; echo bad >README; at middle; mkdir -p docs; echo bad >docs/new; rm keep.txt; changed='"src/a.txt"' ;;
 build@1.2) echo two >src/a.txt; at middle; echo b >src/b.txt; changed='"src/a.txt", "src/b.txt"' ;;
 build@2.1) echo three >>src/a.txt; at middle; rm src/old.txt; changed='"src/a.txt", "src/old.txt"' ;;
+left@1.1) echo left >src/old.txt; at middle; echo l >src/l.txt; changed='"src/old.txt", "src/l.txt"' ;;
+right@1.1) echo right >src/old.txt; at middle; echo r >src/r.txt; echo bad >README; changed='"src/old.txt", "src/r.txt"' ;;
+right@1.2) at middle; changed='"src/old.txt", "src/r.txt"' ;;
+right@2.1) echo right >>src/old.txt; at middle; cat src/r.txt >src/r2.txt; changed='"src/old.txt", "src/r2.txt"' ;;
 build@3.1) echo four >>src/a.txt; at middle; mkdir -p src/d; echo d >src/d/d.txt; changed='"src/a.txt", "src/d/d.txt"' ;;
 review@1.1) verdict=false; blocking='"no d"' ;;
 review@2.1) verdict=true ;;
@@ -116,7 +141,7 @@ at first
 [ "$FOUNDRY_PHASE" = test ] || exit 0
 echo "tested $FOUNDRY_VISIT" >>src/tested.txt
 at last
-[ "$FOUNDRY_VISIT" != 1 ] || { echo "FAIL: TestSub"; exit 1; }
+[ "$FOUNDRY_VISIT" != 1 ] || [ -e src/l.txt ] || { echo "FAIL: TestSub"; exit 1; }
 `
 
 // watched gives a command under observation.
@@ -384,7 +409,7 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	worlds := make([]*world, 2)
-	given := plays[:1]
+	given := plays[:2]
 	if *crashPoints != "" {
 		worlds, given = make([]*world, 4), plays // most of the time is spent on waiting
 	}
@@ -414,7 +439,8 @@ func TestCrashes(t *testing.T) {
 			}
 		}
 	}
-	points = append(points, insides()...)
+	points = append(points, insides(0, "build@1.1", "build@1.2", "build@2.1", "build@3.1", "review@1.1", "review@2.1", "critic of build@1.2", "critic of build@2.1")...)
+	points = append(points, insides(1, "left@1.1", "right@1.1", "right@1.2", "right@2.1")...)
 	all := len(points)
 	points = chosen(t, points)
 	var next, tried, kills, missed atomic.Int64
@@ -495,17 +521,18 @@ func TestSweepAfterACrash(t *testing.T) {
 }
 
 // insides are the points at which an agent or a command ends foundry itself.
-func insides() []point {
+func insides(play int, turns ...string) []point {
 	var points []point
-	for _, turn := range []string{"build@1.1", "build@1.2", "build@2.1", "build@3.1", "review@1.1", "review@2.1", "critic of build@1.2", "critic of build@2.1"} {
+	for _, turn := range turns {
 		for _, at := range []string{"first", "middle", "late", "last"} {
 			if at != "middle" || !strings.HasPrefix(turn, "review") && turn != "critic of build@2.1" {
-				points = append(points, point{inside: turn + " " + at})
+				points = append(points, point{play: play, inside: turn + " " + at})
 			}
 		}
 	}
-	for _, turn := range []string{"test@1", "test@2", "test@3"} {
-		points = append(points, point{inside: turn + " first"}, point{inside: turn + " last"})
+	for visit := range map[int]int{0: 3, 1: 1}[play] {
+		turn := fmt.Sprintf("test@%d", visit+1)
+		points = append(points, point{play: play, inside: turn + " first"}, point{play: play, inside: turn + " last"})
 	}
 	return points
 }
@@ -546,6 +573,11 @@ var telling = []string{
 	`inside critic of build@1.2 middle`,
 	`up: before foundry append review.checked$`,
 	`inside test@2 last`,
+	`aside: .*in the middle of foundry append worktree.made`,
+	`aside: .*before foundry append work.merged$`,
+	`aside: .*before foundry write \.foundry-worktrees/RUN/src/old.txt`,
+	`aside: .*before foundry append phase.ended \(3\)`,
+	`aside: foundry up: inside right@1.1 late`,
 }
 
 // sample takes the telling ones. Git is asked to end there: what it leaves when it is killed too makes the next one
