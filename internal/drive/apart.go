@@ -206,7 +206,8 @@ func (d *driver) merge(ctx context.Context, a runner.Apart, c runner.Command, e 
 	if err != nil {
 		return err
 	}
-	e.Tree, e.Ref, e.Changed, e.Combined = now.Tree, now.Ref, changedPaths(changes), a.Run != a.Tree
+	e.Tree, e.Ref, e.Combined = now.Tree, now.Ref, a.Run != a.Tree
+	e.Changed = slices.DeleteFunc(changedPaths(changes), func(p string) bool { return !isWork(p) })
 	d.sayIgnored(ctx, c, send)
 	return nil
 }
