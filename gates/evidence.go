@@ -94,6 +94,18 @@ type Evidence struct {
 	Run      *Run
 }
 
+// LooksAround says whether the gate judges the workspace as it stands, and not what a visit changed, or reported, alone.
+func (s Spec) LooksAround() bool {
+	switch s.Kind {
+	case ArtifactsExist, FilesNonEmpty, JSONParses, CommandPasses:
+		return true
+	case TestsRan:
+		return s.File != ""
+	case DiffMatchesClaims, VerdictConsistent, TestsUntouched, MaxDiff, Expression:
+	}
+	return false
+}
+
 // Probe says what Judge will need to know. The claims are those of the envelope, planned paths included.
 func (s Spec) Probe(claims []Claim, _ map[string]any) Probe {
 	switch s.Kind {

@@ -306,7 +306,7 @@ func (m *machine) judge(p graph.PhaseID) {
 func (m *machine) nextAttempt(p graph.PhaseID, purpose Purpose) {
 	w := &m.edit(p).work
 	w.attempt++
-	w.retold, w.truncated = 0, 0
+	w.retold, w.truncated, w.of = 0, 0, 0
 	m.startAttempt(p)
 	m.sendTurn(p, purpose, nil)
 }

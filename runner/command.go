@@ -58,6 +58,7 @@ type Command struct {
 	Agent   int       // of SendTurn: index into Graph.Agents
 	Session int       // of SendTurn: the turn's number within the agent's session, from 1
 	Before  bool      // of CheckCriterion: before the work
+	Of      int       // the visit whose work is judged again, in the workspace as it was when this one began; 0 for a visit with work of its own
 	ResetAt time.Time // of Park, when the run is paused: when the usage limit ends, if known
 }
 

@@ -311,6 +311,7 @@ func (mv *move) phase(p, o graph.PhaseID) *phase {
 	}
 	if len(mv.was.PhaseKeys(o, mv.now, p)) > 0 {
 		ph.work.digests = nil // it is told all of what it says now
+		ph.goesOn = ph.goesOn && ph.call != nil
 	}
 	ph.work.agent = mv.agent(&ph, o, p)
 	ph.work.review.agent = reviewerAfter(mv.now, p, ph.work.review.fallbacks)

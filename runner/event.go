@@ -145,7 +145,7 @@ type Event struct {
 	Limit     string          `json:"limit,omitempty"`   // budget.reached, grant.given: time, turns, tokens, cost, phases
 	Grant     float64         `json:"grant,omitempty"`   // grant.given: how much more
 	Commit    string          `json:"commit,omitempty"`  // run.merged, command.ended of git_commit
-	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started
+	Because   string          `json:"because,omitempty"` // command.ended: why a phase with sources was started; phase.started: why one is entered whose work stands
 	Tool      *Tool           `json:"tool,omitempty"`    // activity, permission.asked, turn.ended, ask.raised: what the agent used, or wants to
 	Items     []GrownItem     `json:"items,omitempty"`   // graph.grown: in the order in which they take turns
 	Reused    *Reused         `json:"reused,omitempty"`  // command.ended, gate.checked, turn.ended: it is that of an earlier visit, nothing was started or sent

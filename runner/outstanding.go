@@ -18,6 +18,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 		c := Command{ID: ID{Kind: k, Phase: p, N: n}}
 		if p >= 0 {
 			c.ID.Visit, c.ID.Attempt, c.ID.Turn = s.phases[p].visits, s.phases[p].work.attempt, s.phases[p].work.turn
+			c.Of = s.phases[p].work.of
 		}
 		out = append(out, c)
 		return &out[len(out)-1]

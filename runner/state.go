@@ -129,7 +129,7 @@ type phase struct {
 	base    int           // visits before its pipeline was called this time
 	stale   bool          // its result is of an earlier call of its pipeline
 	call    *frame        // of a call or an each: nil before it first began
-	goesOn  bool          // of a call or an each: a resume enters it again where it was
+	goesOn  bool          // of a call or an each: it is entered again where it was; of any other: what it did stands, and is judged again
 	left    remains       // of a phase with a worktree of its own: work that was not merged
 }
 
@@ -194,6 +194,7 @@ type work struct {
 	attempt    int
 	turn       int // turns of this visit
 	own        int // those of its own session with the agent, if it has one
+	of         int // the visit whose work is judged again; 0: this one works itself
 	purpose    Purpose
 	agent      int
 	fallbacks  int

@@ -44,6 +44,10 @@ func (m *machine) begin(p graph.PhaseID) {
 	if m.s.plan.uses[p] != 0 && !m.apart(p) {
 		m.groupEnds()
 	}
+	if m.s.phases[p].goesOn && m.g.Phases[p].Body() == nil {
+		m.judgeAgain(p)
+		return
+	}
 	given := m.handedOn(p, m.handOver(p))
 	ph := m.move(p, Running)
 	ph.visits++
@@ -101,6 +105,10 @@ func (m *machine) needsStart(p graph.PhaseID) bool {
 
 // work starts what the phase is for.
 func (m *machine) work(p graph.PhaseID) {
+	if m.s.phases[p].work.of > 0 {
+		m.judgeWork(p)
+		return
+	}
 	switch m.g.Phases[p].Kind {
 	case graph.AgentWork:
 		m.startAttempt(p)

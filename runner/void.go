@@ -1,14 +1,17 @@
 package runner
 
 import (
+	"encoding/json"
 	"slices"
 
 	"foundry/graph"
 )
 
 // This file voids verdicts. Each was given for one tree. When a person changes the workspace while the run is at rest,
-// the verdicts from before speak of another tree, and are given again: by reviewers, people, commands and criteria. What
+// the verdicts from before speak of another tree, and are given again: by reviewers, people, commands, criteria and gates. What
 // agents have made stays, whatever it depends on: it was paid for, and the verdicts on it say whether it still is good.
+// A phase whose work has a review or gates is entered again for these alone, without a turn of its agent; that gets one
+// when they find something, as after any other attempt.
 
 // edited: a person changed the workspace while the run was at rest. Of a run that has ended, a resume decides where it goes
 // on first.
@@ -27,7 +30,7 @@ func (m *machine) edited(e Event) {
 
 // void adds to a set what has judged another tree than the one there is now, with what depends on that; so is a phase
 // that waits for a permission, for nobody could tell its changes from the person's. Calls that are entered where they
-// were, to judge what has to be judged in them, are added to goOn too.
+// were, to judge what has to be judged in them, and work that stands and is judged again are added to goOn too.
 func (m *machine) void(again, goOn graph.Set) {
 	m.uncheck(-1)
 	for _, call := range m.s.plan.calls {
@@ -41,7 +44,7 @@ func (m *machine) void(again, goOn graph.Set) {
 		}
 		switch ph := m.s.phases[p]; {
 		case m.judged(p), ph.wantsPermission() && !m.apart(p):
-		case m.judgedIn(p):
+		case m.judgedIn(p), m.workJudged(p) && !slices.ContainsFunc(m.s.phases[p].entries, again.Has): // else it is entered no more
 			goOn.Add(p)
 		case !stale.Has(p) || m.stays(p):
 			continue
@@ -87,8 +90,60 @@ func (m *machine) judgedIn(p graph.PhaseID) bool {
 		return false
 	}
 	found := false
-	m.inner(p, func(q graph.PhaseID) { found = found || m.judged(q) })
+	m.inner(p, func(q graph.PhaseID) { found = found || m.judged(q) || m.workJudged(q) })
 	return found
+}
+
+// workJudged says whether a phase has done work that a review, or a gate that looks at the workspace, has let pass. A worktree
+// of its own is nobody's to edit.
+func (m *machine) workJudged(p graph.PhaseID) bool {
+	ph := &m.g.Phases[p]
+	st := m.s.phases[p].status
+	if ph.Body() != nil || ph.Kind == graph.Ask || m.apart(p) || st != Success && st != Unverified {
+		return false
+	}
+	return ph.Review != nil || slices.ContainsFunc(ph.Gates, func(gate graph.Gate) bool { return gate.Spec.LooksAround() })
+}
+
+// JudgedAgain is why a phase is entered whose work stands.
+const JudgedAgain = "the workspace was edited: its work stands, and is judged again"
+
+// judgeAgain begins a visit in which what an earlier one did is judged once more, in the workspace as it is now.
+func (m *machine) judgeAgain(p graph.PhaseID) {
+	ph := m.move(p, Running)
+	was := ph.work
+	of := was.of
+	if of == 0 {
+		of = ph.visits
+	}
+	ph.visits++
+	ph.goesOn = false
+	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
+	ph.work = work{attempt: 1, of: of, agent: was.agent, fallbacks: was.fallbacks, given: was.given, digests: was.digests, envelope: was.envelope, changed: was.changed,
+		changedSet: was.changedSet, command: was.command, commit: was.commit, review: newReviewing(m.g, p), step: stepStart}
+	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
+	m.index(p)
+	e := m.at(p, PhaseStarted)
+	e.Because = JudgedAgain
+	m.record(e)
+}
+
+// judgeWork judges what an earlier visit did.
+func (m *machine) judgeWork(p graph.PhaseID) {
+	w := &m.edit(p).work
+	w.tree = w.startTree
+	if m.g.Phases[p].Kind == graph.AgentWork {
+		m.startAttempt(p)
+		e := m.at(p, EnvelopeAccepted)
+		e.Attempt = w.attempt
+		e.Envelope, _ = json.Marshal(w.envelope)
+		m.record(e)
+	}
+	if len(m.g.Phases[p].Gates) > 0 {
+		m.setStep(p, stepGates)
+	} else {
+		m.judge(p)
+	}
 }
 
 // stays says whether a phase keeps its result although what it depends on is judged again: the work of agents, be it in

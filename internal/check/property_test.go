@@ -93,6 +93,9 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 			fmt.Fprintf(b, "        review: judge\n        review_retries: %d\n        revert_rejected: %v\n",
 				rapid.IntRange(0, 2).Draw(t, "review retries"), rapid.Bool().Draw(t, "revert"))
 		}
+		if (kind == "agent" || kind == "critic") && rapid.IntRange(0, 3).Draw(t, "gates") == 0 {
+			b.WriteString("        gates: [files_non_empty]\n")
+		}
 		if detour[i] {
 			b.WriteString("        detour: true\n")
 		} else if i > 0 && rapid.Bool().Draw(t, "has needs") {
@@ -227,6 +230,7 @@ type player struct {
 	instead func(c runner.Command, e *runner.Event) // changes an answer; may be nil
 	sees    func(c runner.Command)                  // sees each command as it comes; may be nil
 	lift    string                                  // what a person says to a run that waits for one; "" when nobody does
+	edits   int                                     // how often a person edits the workspace before they answer
 }
 
 func play(t tester, g *graph.Graph, f *fate, jobs int, pick func(n int) int) (runner.State, []runner.Event) {
@@ -303,6 +307,12 @@ func (p *player) toTheEnd() (runner.State, []runner.Event) {
 		}
 		if len(work) > 0 {
 			i = work[p.pick(len(work))]
+		} else if p.edits > 0 && i >= 0 {
+			p.edits--
+			p.open = nil
+			p.feed(runner.Event{Kind: runner.WorkspaceEdited, Tree: "another"})
+			p.feed(runner.Event{Kind: runner.RunResumed})
+			continue
 		}
 		if i < 0 && p.lift != "" && p.s.View().Status == runner.RunWaiting {
 			p.open = nil
@@ -363,7 +373,7 @@ func (p *player) answer(c runner.Command) runner.Event {
 	case runner.PutAsk:
 		e.Kind, e.Answer = runner.AskAnswered, []string{"approve", "reject"}[roll%2]
 	case runner.JudgeGates:
-		e.Kind = runner.GateChecked
+		e.Kind, e.Gate, e.Outcome = runner.GateChecked, "files_non_empty", []string{"passed", "passed", "failed"}[roll%3]
 	default:
 		p.t.Fatalf("unexpected %s", c.ID)
 	}

@@ -117,11 +117,12 @@ func (l *looker) claimed(all []gates.Change) []gates.Change {
 // diffs are what this visit changed, and what the run changed since the branch point.
 func (l *looker) diffs() (now, earlier []gates.Change, err error) {
 	if l.changes == nil {
-		start, err := l.d.startOf(l.ctx, l.command)
+		work := ofWork(l.command)
+		start, err := l.d.startOf(l.ctx, work)
 		if err != nil {
 			return nil, nil, err
 		}
-		end, err := l.d.endOf(l.ctx, l.command)
+		end, err := l.d.endOf(l.ctx, work)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -164,7 +165,7 @@ func (l *looker) run(i int, gate graph.Gate) (*gates.Run, error) {
 		return nil, err
 	}
 	if l.before == nil {
-		end, err := d.endSnapshot(l.ctx, l.command)
+		end, err := d.judgedIn(l.ctx, l.command)
 		if err != nil {
 			return nil, err
 		}
@@ -218,6 +219,22 @@ func (l *looker) tidy(gate graph.Gate, send func(...runner.Event)) (touched []ga
 	e.Text = fmt.Sprintf("a gate's command (%s) changed %s, which %s", gate.Command.Script.Label, strings.Join(e.Changed, ", "), what)
 	send(e)
 	return touched, true
+}
+
+// ofWork is a command as one of the visit whose work it is about: an earlier one when that is judged again.
+func ofWork(c runner.Command) runner.Command {
+	if c.Of > 0 {
+		c.ID.Visit, c.Of = c.Of, 0
+	}
+	return c
+}
+
+// judgedIn is the workspace in which a visit is judged: as its work left it or, when that is judged again, as it is now.
+func (d *driver) judgedIn(ctx context.Context, c runner.Command) (workspace.Snapshot, error) {
+	if c.Of > 0 {
+		return d.startOf(ctx, c)
+	}
+	return d.endSnapshot(ctx, c)
 }
 
 // endOf is the tree after the visit's boundary was checked.

@@ -24,17 +24,17 @@ func reviewBoundary(ph *graph.Phase) glob.Boundary {
 	return glob.Boundary{Protect: ph.Boundary.Protect, Writes: []glob.Layer{{Why: "review"}}}
 }
 
-// changedBy is what a visit changed, as a patch.
+// changedBy is what a visit changed, as a patch; with what came to it since when that is judged again.
 func (d *driver) changedBy(ctx context.Context, c runner.Command) (string, error) {
-	start, err := d.startOf(ctx, c)
+	start, err := d.startOf(ctx, ofWork(c))
 	if err != nil {
 		return "", err
 	}
-	end, err := d.endOf(ctx, c)
+	end, err := d.judgedIn(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	diff, err := d.Repo.ShowDiff(ctx, start.Tree, end, false)
+	diff, err := d.Repo.ShowDiff(ctx, start.Tree, end.Tree, false)
 	if err != nil {
 		return "", fmt.Errorf("comparing trees: %w", err)
 	}
@@ -42,7 +42,7 @@ func (d *driver) changedBy(ctx context.Context, c runner.Command) (string, error
 	if len(text) <= mostDiff {
 		return text, nil
 	}
-	stat, err := d.Repo.Stat(ctx, start.Tree, end)
+	stat, err := d.Repo.Stat(ctx, start.Tree, end.Tree)
 	if err != nil {
 		return "", fmt.Errorf("comparing trees: %w", err)
 	}
@@ -52,6 +52,7 @@ func (d *driver) changedBy(ctx context.Context, c runner.Command) (string, error
 // callsOf are the uses of tools that the agent of a visit was seen to make, in order: a name, and what it was used for.
 func (d *driver) callsOf(c runner.Command) []string {
 	name := d.g().Phases[c.ID.Phase].Name
+	c = ofWork(c)
 	reviews := map[int]bool{} // turns of the visit
 	var out []string
 	for _, e := range d.Record.Events() {
@@ -75,7 +76,7 @@ func (d *driver) callsOf(c runner.Command) []string {
 // review undoes what a reviewer changed, and looks for what it cites.
 func (d *driver) review(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.g().Phases[c.ID.Phase]
-	end, err := d.endSnapshot(ctx, c)
+	end, err := d.judgedIn(ctx, c)
 	if err != nil {
 		send(failed(c, ph.Name, err))
 		return
@@ -96,7 +97,7 @@ func (d *driver) review(ctx context.Context, s runner.State, c runner.Command, s
 			v.Reason = "a review changes nothing"
 		}
 	}
-	changed, err := d.changedInVisit(ctx, c, end.Tree)
+	changed, err := d.changedInVisit(ctx, ofWork(c), end.Tree)
 	if err != nil {
 		send(failed(c, ph.Name, err))
 		return
@@ -148,7 +149,7 @@ func (d *driver) revert(ctx context.Context, c runner.Command, send func(...runn
 	ph := &d.g().Phases[c.ID.Phase]
 	e := d.named(c, runner.UndoDone)
 	e.Purpose = runner.ForReview.String()
-	stays, err := d.revertTo(ctx, c, &e)
+	stays, err := d.revertTo(ctx, ofWork(c), &e)
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("undoing what %s changed: %w", ph.Name, err)))
 		return

@@ -175,6 +175,7 @@ func (v *Visit) entered(b *block) {
 		b.key("entered", Plainly, text+prefixed(" by: ", r.Rule))
 		b.key("", Dim, seenTexts(r.Seen)...)
 	}
+	b.key("entered", Plainly, prefixed("since ", v.JudgedAgain))
 	if v.Feedback != "" {
 		b.key("feedback", Plainly, some(splitLines(v.Feedback), 20)...)
 	}

@@ -188,7 +188,7 @@ func (t *Trace) addPhase(p *Phase, e *runner.Event) {
 		p.Status, p.Why = "running", ""
 		p.Newest().cutOff(t.left)
 		p.Visits = append(p.Visits, &Visit{N: e.Visit, seq: e.Seq, Started: e.At, Status: "running", Feedback: e.Feedback,
-			From: t.routes[p.Name], CostKnown: true, TokensKnown: true, Agent: e.Agent, Calls: e.Calls, Each: e.Each})
+			From: t.routes[p.Name], CostKnown: true, TokensKnown: true, Agent: e.Agent, Calls: e.Calls, Each: e.Each, JudgedAgain: e.Because})
 		delete(t.routes, p.Name)
 		return
 	case runner.PhaseSkipped:

@@ -286,6 +286,9 @@ func (p *Plain) started(e *runner.Event) string {
 	if e.Each != "" {
 		doing = EachOf(e.Each)
 	}
+	if e.Because != "" {
+		return p.line(e, Yellow, "again", e.Because)
+	}
 	line := p.line(e, Cyan, "started", doing)
 	if e.Feedback != "" {
 		lines := strings.Fields(clean(e.Feedback))

@@ -107,6 +107,7 @@ type Visit struct {
 	Commit      string
 	Reused      *runner.Reused // its command was not started: the evidence is from there
 	Because     string         // why its command was started, where it need not have been
+	JudgedAgain string         // why it judged what an earlier visit did; "" when it did not
 	Invalid     bool           // its result is void
 }
 

@@ -27,6 +27,8 @@ func (t *Trace) Why(name string, visit int, s Style) (string, error) {
 	if v.From != nil {
 		say("  entered   by a rule of %s: %s%s", clean(v.From.From), clean(v.From.Rule), countOf(v.From))
 		sayTerms(say, v.From)
+	} else if v.JudgedAgain != "" {
+		say("  entered   since %s", clean(v.JudgedAgain))
 	} else {
 		say("  entered   in the order of the pipeline: what it depends on had ended")
 	}
