@@ -136,6 +136,10 @@ func (v *Visit) outcome(b *block, f Facts, word string, paint Paint) {
 	if v.Hint != "" {
 		b.key("hint", Yellow, firstLine(v.Hint))
 	}
+	if v.Worktree != "" && v.Ended.IsZero() {
+		b.key("worktree", Plainly, v.Worktree)
+		b.key("", Plainly, v.Due)
+	}
 	if v.Agent != "" {
 		b.key("agent", Plainly, v.Agent+prefixed(", by harness ", v.Harness))
 	}

@@ -227,6 +227,8 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 		v.Invalid = true
 	case runner.PhaseDue:
 		v.Due = e.Text
+	case runner.ApartMade:
+		v.Worktree = e.Worktree
 	case runner.GraphGrown:
 		v.Items = e.Items
 	case runner.RouteTaken, runner.RouteSpent, runner.RoutePending:

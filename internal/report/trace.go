@@ -85,6 +85,7 @@ type Visit struct {
 	Gates       []Gate             // of the newest attempt
 	Reviews     []Review           // of all attempts
 	Reviewing   string             // the reviewer at work; "" when there is none
+	Worktree    string             // the directory that it has to itself; it goes with its end
 	Due         string             // whom it waits for now that it is done; "" when it does not
 	Violations  []runner.Violation // of all attempts
 	Changed     []string
