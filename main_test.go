@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"os/exec"
@@ -57,6 +58,9 @@ func isolate(env *testscript.Env) error {
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir))
 	env.Setenv("TERM", "dumb")
+	nap := fnv.New32() // `sleep $NAP` is told apart from those of other scripts, and of another run of the tests
+	nap.Write([]byte(env.WorkDir))
+	env.Setenv("NAP", fmt.Sprintf("986.%d", nap.Sum32()))
 	env.Setenv("STORM", os.Getenv("STORM")) // how many files watch_storm.txtar switches between
 	top, err := os.Getwd()
 	if err != nil {
