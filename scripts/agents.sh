@@ -5,7 +5,8 @@
 #   scripts/agents.sh --long   and Gemini CLI, opencode, Qwen Code, the ACP adapter of Codex, which needs bubblewrap
 #
 # They go to $FOUNDRY_AGENTS, else to the user's cache directory, with links in its bin. What is there already is left
-# alone. The last line printed is the directory. The tests then run where nothing but the loopback is up:
+# alone. The last line printed is the directory. It exits with 69 where they cannot be had, because there is no npm or its
+# registry cannot be reached; any other failure is a fault. The tests then run where nothing but the loopback is up:
 #
 #   FOUNDRY_AGENTS=$(scripts/agents.sh | tail -1) unshare -rn sh -c 'ip link set lo up; exec go test . ./internal/harness -run TestRealAgents'
 set -euo pipefail
@@ -14,9 +15,23 @@ dir=${FOUNDRY_AGENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/foundry/agents}
 mkdir -p "$dir/bin"
 
 if ! command -v npm >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  { apt-get -qq update && apt-get -qq install -y nodejs npm; } >&2
+  { apt-get -qq update && apt-get -qq install -y nodejs npm; } >&2 || true # what is missing then is said below
 fi
-command -v npm >/dev/null || { echo "npm is needed to install the agents; install Node.js 20 or newer" >&2; exit 1; }
+unavailable=69
+command -v npm >/dev/null || { echo "npm is needed to install the agents; install Node.js 20 or newer" >&2; exit $unavailable; }
+
+# fetch PACKAGE VERSION puts a package into the current directory. No script of it runs.
+fetch() {
+  local log
+  log=$(npm install --no-audit --no-fund --ignore-scripts --loglevel=error "$1@$2" 2>&1) && return
+  echo "$log" >&2
+  if grep -qE '(ENOTFOUND|EAI_AGAIN|ECONN[A-Z]+|E[A-Z]*TIMEDOUT|ERR_SOCKET_TIMEOUT|ENETUNREACH|EHOSTUNREACH|code E(5[0-9][0-9]|403|407))' <<<"$log" ||
+    ! npm view "$1" version >/dev/null 2>&1; then
+    echo "the registry of npm cannot be reached" >&2
+    exit $unavailable
+  fi
+  exit 1
+}
 
 # agent PROGRAM PACKAGE VERSION [SCRIPT]: scripts of packages do not run by themselves; SCRIPT is one of its own that has to.
 agent() {
@@ -26,7 +41,7 @@ agent() {
     rm -rf "$at"
     mkdir -p "$at"
     echo '{"private": true}' >"$at/package.json"
-    (cd "$at" && npm install --no-audit --no-fund --ignore-scripts --loglevel=error "$package@$version" >&2)
+    (cd "$at" && fetch "$package" "$version")
     [ -z "$script" ] || (cd "$at/node_modules/$package" && node "$script" >&2)
     [ -e "$at/node_modules/.bin/$program" ] || { echo "$package@$version has no program $program" >&2; exit 1; }
     touch "$at/installed"
