@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -53,6 +54,70 @@ func (s *session) sayAfter(t *report.Trace) {
 	for _, a := range t.AfterTrouble() {
 		s.note("foundry: after %s: %s; `foundry resume %s --after %s` starts it again", a.ID, a.Said(), t.ID, a.ID)
 	}
+}
+
+// unfinishedEnd is a run that has ended, and not all of what follows its end is done since its process died; nil when nothing
+// of that is left.
+func (s *session) unfinishedEnd(pl *place, rec *journal.Record, form string) (*driving, error) {
+	info, o := started(rec.Events()), runner.OutlineOf(rec.ID(), rec.Events())
+	ended := o.Status == "accepted" || o.Status == "rejected" || o.Status == "failed"
+	if info == nil || !ended || o.Discarded {
+		return nil, nil
+	}
+	pl, err := pl.at(s.ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.kept(pl, rec.ID(), rec.Events())
+	if err != nil {
+		return nil, err
+	}
+	left := drive.Unsettled(rec.Events())
+	if o.Status != "accepted" {
+		left = drive.AfterDue(kept.newest, info, rec.Events())
+	}
+	if !left {
+		return nil, nil
+	}
+	return &driving{pl: pl, rec: rec, graph: kept.newest, info: info, format: form}, nil
+}
+
+// finishEnd does what follows from the end of a run. goesOn says that more will be done with it.
+func (s *session) finishEnd(d driving, goesOn bool) error {
+	if d.format == "tty" {
+		d.format = "plain"
+	}
+	rec := d.rec
+	rec.Hide(s.mask(d.graph))
+	view := s.newShow(d.format, d.graph)
+	view.recall(rec.Events())
+	record := appendTo(rec)
+	sc := drive.Scene{Graph: d.graph, Repo: d.pl.repo, Record: rec, Append: func(events ...runner.Event) error {
+		if err := record(events...); err != nil {
+			return err
+		}
+		for _, e := range events {
+			view.event(e)
+		}
+		return nil
+	}}
+	if !drive.Settled(rec.Events()) {
+		statuses := map[string]runner.RunStatus{"accepted": runner.RunAccepted, "rejected": runner.RunRejected, "failed": runner.RunFailed}
+		status := statuses[runner.OutlineOf(rec.ID(), rec.Events()).Status]
+		if _, err := drive.Settle(context.WithoutCancel(s.ctx), sc, runner.View{Status: status, Info: d.info}); err != nil {
+			return s.broken(d, err)
+		}
+	}
+	if err := s.afterwards(d.pl, sc, d.info, "", nil); err != nil {
+		return s.broken(d, err)
+	}
+	if goesOn {
+		return nil
+	}
+	if o := runner.OutlineOf(rec.ID(), rec.Events()); o.Status != "accepted" && len(d.graph.After) > 0 {
+		s.note("foundry: the run had ended, and what follows that is done now; to go on with its pipeline: `foundry resume %s` once more", rec.ID())
+	}
+	return s.conclude(d, view)
 }
 
 // landedOrAccepted says whether a run has come to an end that leaves nothing to resume but what follows it.

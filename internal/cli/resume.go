@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,8 +33,9 @@ say the same keep their results, and one that had not ended is simply the new on
 something else runs again, with all that depends on it, and only with --force, since it is paid for again.
 --keep-pipeline goes on with the pipeline as the record has it.
 
-What follows the end of a run (after) is started once. What was not begun when Foundry died is done now; what had begun is
-reported, and only --after starts it again.
+What follows the end of a run (after) is started once. What was not begun when Foundry died is done now, before anything
+else, and of a run that was rejected or failed nothing else is, unless a flag says how the pipeline is to go on; what had begun
+is reported, and only --after starts it again.
 
 Counters and budgets stay used: --retry and --limit grant more, for the record. So does -j, which holds from then on.`,
 			Flags: []cli.Flag{
@@ -82,18 +82,20 @@ func (s *session) resume(c *cli.Context) error {
 		return err
 	}
 	defer rec.Close()
+	if c.String("after") != "" && goesOn(c) != "" {
+		return badUsage("--after and --%s exclude each other", goesOn(c)).hintf("--after starts that command, and nothing else")
+	}
 	if id := c.String("after"); id != "" || landedOrAccepted(rec) {
-		if done, err := s.resumeAfter(pl, rec, id, form); done || err != nil {
+		if done, err := s.resumeAfter(pl, rec, id, form); done && goesOn(c) == "" || err != nil {
 			return err
 		}
 	}
-	if drive.Unsettled(rec.Events()) {
-		info := started(rec.Events())
-		kept, err := s.kept(pl, rec.ID(), rec.Events())
-		if err != nil {
-			return err
-		}
-		return s.settleLate(driving{pl: pl, rec: rec, graph: kept.newest, info: info, format: form}, runner.View{Status: runner.RunAccepted, Info: info})
+	over, err := s.unfinishedEnd(pl, rec, form)
+	if over != nil && err == nil {
+		err = s.finishEnd(*over, goesOn(c) != "")
+	}
+	if err != nil || over != nil && goesOn(c) == "" {
+		return err
 	}
 	again, err := s.replay(pl, rec)
 	if err != nil {
@@ -105,8 +107,13 @@ func (s *session) resume(c *cli.Context) error {
 		if err := drive.Note(again.graph, rec, again.state, again.missing, time.Now); err != nil {
 			return s.broken(*again, err)
 		}
-		again.format = outputForm(c)
-		return s.settleLate(*again, again.state.View())
+		again.format = form
+		if err := s.finishEnd(*again, goesOn(c) != ""); err != nil || goesOn(c) == "" {
+			return err
+		}
+		if again, err = s.replay(pl, rec); err != nil {
+			return err
+		}
 	}
 	grants, err := s.grants(c, again)
 	if err != nil {
@@ -136,6 +143,16 @@ func (s *session) resume(c *cli.Context) error {
 	again.first = append(append(grants, resumed), overdue(again, time.Now())...)
 	again.format, again.input = form, s.interactive(c)
 	return s.drive(*again)
+}
+
+// goesOn is a flag that was given and says that the pipeline of the run is to go on; "" when there is none.
+func goesOn(c *cli.Context) string {
+	for _, name := range []string{"from", "retry", "limit", "jobs", "force", "keep-pipeline", "message"} {
+		if c.IsSet(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // grown is the pipeline of the run with the items of the lists that it has read.
@@ -169,31 +186,6 @@ func (d *driving) from(name string) (string, error) {
 		return "", badUsage("--from %s: it is no longer in the list", name).hintf("`foundry show %s` shows what is", d.rec.ID())
 	}
 	return name, nil
-}
-
-// settleLate does what follows from the verdict of a run whose process ended between the two.
-func (s *session) settleLate(d driving, v runner.View) error {
-	rec := d.rec
-	rec.Hide(s.mask(d.graph))
-	view := s.newShow(d.format, d.graph)
-	view.recall(rec.Events())
-	record := appendTo(rec)
-	sc := drive.Scene{Graph: d.graph, Repo: d.pl.repo, Record: rec, Append: func(events ...runner.Event) error {
-		if err := record(events...); err != nil {
-			return err
-		}
-		for _, e := range events {
-			view.event(e)
-		}
-		return nil
-	}}
-	if _, err := drive.Settle(context.WithoutCancel(s.ctx), sc, v); err != nil {
-		return s.broken(d, err)
-	}
-	if err := s.afterwards(d.pl, sc, d.info, "", nil); err != nil {
-		return s.broken(d, err)
-	}
-	return s.conclude(d, view)
 }
 
 // overdue are the questions whose time for an answer is over: it is judged by the next command.

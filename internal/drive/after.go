@@ -40,7 +40,9 @@ func endOf(events []runner.Event) ended {
 	for _, e := range events {
 		switch e.Kind {
 		case runner.RunEnded:
-			out = ended{status: e.Status, after: map[string]string{}}
+			if out = (ended{status: e.Status, after: map[string]string{}}); e.Reason == runner.ReasonOrphaned {
+				out.status = "" // a sweep closed it: it has come to no end of its own
+			}
 		case runner.RunResumed, runner.RunRewound:
 			out = ended{}
 		case runner.RunSettled:
@@ -74,9 +76,14 @@ func (end ended) follows(g *graph.Graph, info *runner.RunInfo, a *graph.AfterRun
 	return end.status != "" && end.status != runner.RunKill.String()
 }
 
-// AfterDue says whether commands follow the end of a run that have not begun, or of which nobody knows how they ended.
+// Settled says whether what the pipeline says about an ended run was done.
+func Settled(events []runner.Event) bool { return endOf(events).settled }
+
+// AfterDue says whether commands follow the end of a run that have not begun, or of which nobody knows how they ended. Of a
+// run that was not accepted they may be due before it is settled, which takes nothing that could be refused.
 func AfterDue(g *graph.Graph, info *runner.RunInfo, events []runner.Event) bool {
 	end := endOf(events)
+	end.settled = end.settled || end.status != runner.RunAccepted.String()
 	for i := range g.After {
 		if outcome, begun := end.after[g.After[i].ID]; end.follows(g, info, &g.After[i]) && (!begun || outcome == "") {
 			return true
