@@ -304,7 +304,7 @@ func (g *Graph) Expect(name string) (*Phase, bool) {
 		}
 		if isKey(rest) {
 			one := *of
-			one.ID, one.Kind, one.Each, one.Call, one.Name = -1, of.Each.Kind, nil, of.Each.Call, name
+			one.ID, one.Kind, one.Each, one.Call, one.Name, one.Apart = -1, of.Each.Kind, nil, of.Each.Call, name, of.Each.Apart
 			return &one, true
 		}
 	}

@@ -40,7 +40,7 @@ var allKeys = map[string]string{
 	"patch":  "after",
 	"output": "regex json type required",
 	"test":   "name pipeline request params given criteria expect j",
-	"entry":  "reply stop files changed gates usage review exit output timeout reject repeat",
+	"entry":  "reply stop files changed gates conflict usage review exit output timeout reject repeat",
 	"usage":  "tokens cost calls",
 	"review": "verdict reason evidence",
 	"expect": "status reason text exit path not_run visits routes feedback",

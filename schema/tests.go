@@ -47,6 +47,7 @@ type Entry struct {
 	FilesSet bool
 	Changed  Texts
 	Gates    Pairs // pass, fail or empty, by gate
+	Conflict Texts
 	Usage    Usage
 	Review   Review
 
@@ -141,6 +142,7 @@ func (l *language) tests() {
 		}).only("agent"),
 		texts("changed", "the paths that changed, []: none; nobody knows if absent", func(e *Entry) *Texts { return &e.Changed }),
 		row("gates", ShapePairs, "how gates ended, by name; the others look for themselves, or pass", readVerdicts).enum("pass", "fail", "empty"),
+		texts("conflict", "with parallel: worktree, the paths at which its work does not fit what came in before; if absent, it fits", func(e *Entry) *Texts { return &e.Conflict }),
 		nested("usage", "usage", "what the turn used up", func(d *decoder, v value, e *Entry) { mapping(d, l.usage, v, &e.Usage) }).only("agent"),
 		nested("review", "review", "what the reviewer of the phase answers", func(d *decoder, v value, e *Entry) {
 			e.Review.Set, e.Review.Span = true, d.opening(v.node)

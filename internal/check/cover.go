@@ -20,6 +20,7 @@ type coverage struct {
 	values  map[valueItem]bool
 
 	verdicts map[judgement]bool
+	conflict []bool // by phase: its work, or that of an item, did not fit
 
 	items        []bool            // by phase: an item of it was visited
 	again, spent map[itemRule]bool // rules of items, taken and used up
@@ -39,7 +40,7 @@ type itemRule struct {
 
 func newCoverage(g *graph.Graph) *coverage {
 	return &coverage{visited: make([]bool, len(g.Phases)), skipped: make([]bool, len(g.Phases)),
-		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}, verdicts: map[judgement]bool{},
+		taken: make([]bool, len(g.Rules)), passed: make([]bool, len(g.Rules)), values: map[valueItem]bool{}, verdicts: map[judgement]bool{}, conflict: make([]bool, len(g.Phases)),
 		items: make([]bool, len(g.Phases)), again: map[itemRule]bool{}, spent: map[itemRule]bool{}}
 }
 
@@ -97,6 +98,7 @@ func (c *coverage) add(g *graph.Graph, events []runner.Event, values []valueItem
 				at.open = false // the rules themselves could not be read
 				continue
 			}
+			c.conflict[id] = c.conflict[id] || e.Reason == runner.ReasonConflict
 			c.settle(g, id, at, -1)
 			*at = end{true, e.Visit, firesAfter(e)}
 		case runner.PhaseSkipped:
@@ -129,6 +131,8 @@ func (c *coverage) item(g *graph.Graph, e *runner.Event) {
 	switch e.Kind {
 	case runner.PhaseStarted:
 		c.items[of.ID] = true
+	case runner.PhaseEnded:
+		c.conflict[of.ID] = c.conflict[of.ID] || e.Reason == runner.ReasonConflict
 	case runner.RouteTaken:
 		c.again[itemRule{of.ID, e.Rule}] = true
 	case runner.RouteSpent:

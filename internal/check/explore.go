@@ -228,6 +228,9 @@ func (x *explorer) ways() {
 				add(r.Span, passed, "rule %q of %s, used up", r.Text, ph.Name)
 			}
 		}
+		if ph.RunsApart() && ph.Work() != graph.Calls {
+			add(ph.Span, func(c *coverage) bool { return c.conflict[i] }, "work of %s in conflict", ph.Name)
+		}
 		for _, verdict := range verdicts {
 			if ph.Review != nil {
 				add(ph.Span, func(c *coverage) bool { return c.verdicts[judgement{i, verdict}] }, "review of %s: %s", ph.Name, verdict)

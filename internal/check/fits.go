@@ -38,18 +38,18 @@ func kindOf(ph *graph.Phase) entryKind {
 func (k entryKind) what() string {
 	switch k {
 	case agentEntry:
-		return "an agent's turn has reply or stop, and files, changed, gates, usage, review, repeat"
+		return "an agent's turn has reply or stop, and files, changed, gates, conflict, usage, review, repeat"
 	case askEntry:
 		return "an answer is approve, reject, or {reject: a note}"
 	case criterionEntry:
 		return "a criterion has exit and output, or timeout: true, and repeat"
 	}
-	return "a command has exit and output, or timeout: true, and changed, gates, repeat"
+	return "a command has exit and output, or timeout: true, and changed, gates, conflict, repeat"
 }
 
 // belongs says which kinds of entries may have a key; any of them may be repeated.
 var belongs = map[string][]entryKind{
-	"reply": {agentEntry}, "stop": {agentEntry}, "files": {agentEntry}, "usage": {agentEntry}, "review": {agentEntry}, "changed": {agentEntry, codeEntry}, "gates": {agentEntry, codeEntry},
+	"reply": {agentEntry}, "stop": {agentEntry}, "files": {agentEntry}, "usage": {agentEntry}, "review": {agentEntry}, "changed": {agentEntry, codeEntry}, "gates": {agentEntry, codeEntry}, "conflict": {agentEntry, codeEntry},
 	"exit": {codeEntry, criterionEntry}, "output": {codeEntry, criterionEntry}, "timeout": {codeEntry, criterionEntry},
 	"approve": {askEntry}, "reject": {askEntry},
 }
@@ -88,6 +88,9 @@ func (p *preparing) fits(e *schema.Entry, kind entryKind, ph *graph.Phase) {
 		p.gates(e, ph)
 		if e.Review.Set && !strange && ph.Review == nil {
 			p.list.Report(diag.WrongType, e.Review.Span, "phase %q has no review", ph.Name).Hintf("remove it, or give the phase review: AGENT")
+		}
+		if e.Conflict.Set && !strange && !ph.RunsApart() {
+			p.list.Report(diag.WrongType, e.Conflict.Span, "phase %q works in the workspace of the run, and nothing of it is merged", ph.Name).Hintf("remove it, or give the phase parallel: worktree")
 		}
 	}
 }

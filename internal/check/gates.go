@@ -74,12 +74,12 @@ func (w *World) evidence(g *graph.Graph, s runner.State, c runner.Command, gate 
 	}
 	probe := gate.Spec.Probe(ev.Claims, ev.Envelope)
 	for _, p := range slices.Concat(probe.Paths, probe.Read) {
-		ev.Files[p] = w.tree.look(p)
+		ev.Files[p] = w.place(v).look(p)
 	}
 	for _, p := range v.paths() {
 		ev.Changes = append(ev.Changes, w.change(v, p))
 	}
-	for p := range w.tree.changed {
+	for p := range w.place(v).changed {
 		ev.Earlier = append(ev.Earlier, gates.Change{Path: p, Kind: gates.Modified})
 	}
 	if ended := runner.Ended(s, c.ID.Phase); ended != nil {
@@ -112,7 +112,7 @@ func (t tree) look(p string) gates.File {
 func (w *World) change(v *visit, p string) gates.Change {
 	c := gates.Change{Path: p, Kind: gates.Modified}
 	before, known := v.start.files[p]
-	after := w.tree.files[p]
+	after := w.place(v).files[p]
 	switch {
 	case !v.wrote[p]:
 		return c

@@ -191,6 +191,7 @@ func (s *space) agentOptions(ph *graph.Phase, reads []reading, timed bool) []opt
 	if timed {
 		out = append(out, option{"turn timeout", Given{Stop: runner.StopTimeout}})
 	}
+	out = append(out, conflictOptions(ph, out[0].given)...)
 	tried := map[string]bool{}
 	for _, r := range reads {
 		switch r.field {
@@ -255,6 +256,15 @@ func reasonOptions(ph *graph.Phase, usual Given) []option {
 		out = append(out, option{"gates fail", usual})
 	}
 	return out
+}
+
+// conflictOptions are the usual outcome of a phase with a worktree of its own, and that its work does not fit.
+func conflictOptions(ph *graph.Phase, usual Given) []option {
+	if !ph.RunsApart() {
+		return nil
+	}
+	usual.Conflict = []string{"a file"}
+	return []option{{"conflict", usual}}
 }
 
 // fieldValues are the values of a field of the envelope that can make a difference, each once.
@@ -413,7 +423,7 @@ func codeOptions(ph *graph.Phase, reads []reading) []option {
 	if len(ph.Gates) > 0 {
 		out = append(out, option{"gates fail", Given{Exit: exits[0], Outputs: outputs[0], Gates: gatesOf(ph, "fail")}})
 	}
-	return capped(out)
+	return capped(append(out, conflictOptions(ph, out[0].given)...))
 }
 
 // usualExits are an exit code that passes and one that does not.

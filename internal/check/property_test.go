@@ -77,8 +77,13 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 			}
 		case "run":
 			b.WriteString("        run: make\n")
+			if rapid.IntRange(0, 3).Draw(t, "writes") == 0 {
+				b.WriteString("        writes: [out/**]\n")
+				aside(t, b)
+			}
 		case "agent":
 			b.WriteString("        agent: coder\n")
+			aside(t, b)
 		case "critic":
 			b.WriteString("        agent: critic\n")
 		case "ask":
@@ -111,6 +116,13 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 			b.WriteString("        optional: true\n")
 		}
 		randomRules(t, b, n, i, detour, name, repeated)
+	}
+}
+
+// aside lets some of what writes work in worktrees of its own.
+func aside(t *rapid.T, b *strings.Builder) {
+	if rapid.Bool().Draw(t, "parallel") {
+		b.WriteString("        parallel: worktree\n")
 	}
 }
 
@@ -188,7 +200,9 @@ func (r *rounds) add(g *graph.Graph, e *runner.Event) {
 	if e.Kind != runner.PhaseStarted {
 		return
 	}
-	r.visits[e.Phase] = e.Visit
+	if r.visits[e.Phase] = e.Visit; e.Visit == 1 {
+		r.base[e.Phase] = 0 // an item of an edited pipeline is counted anew
+	}
 	id, ok := g.Lookup(e.Phase)
 	for i := range g.Phases {
 		if ok && g.Phases[id].Body() != nil && g.Inside(id, graph.PhaseID(i)) {
@@ -366,6 +380,12 @@ func (p *player) answer(c runner.Command) runner.Event {
 		e.Kind, e.Result = runner.CommandEnded, &runner.CommandResult{Exit: roll % 2}
 	case runner.UndoPhase:
 		e.Kind = runner.UndoDone
+	case runner.MakeApart:
+		e.Kind, e.Tree = runner.ApartMade, runner.UnknownTree
+	case runner.MergeBack:
+		if e.Kind, e.Tree = runner.MergedBack, runner.UnknownTree; roll%5 == 0 {
+			e.Outside = []runner.Violation{{Path: "a.go", Change: "changed", Reason: "both changed it"}}
+		}
 	case runner.CheckCriterion:
 		list := p.g.BodyOf(c.ID.Phase).Criteria
 		e.Kind, e.Criterion, e.Outcome = runner.CriterionDone, list[c.ID.N%len(list)].Name, []string{"passed", "failed"}[min(roll%3, 1)]

@@ -61,10 +61,10 @@ func (r *Review) reply() string {
 // reviewed looks for what a reviewer cites: among the files where some were given, and everywhere else what it cites is there.
 func (w *World) reviewed(s runner.State, c runner.Command, e runner.Event) []runner.Event {
 	v := w.visit(c)
-	e.Kind, e.Tree = runner.ReviewChecked, w.tree.name()
+	e.Kind, e.Tree = runner.ReviewChecked, w.name(*w.place(v))
 	e.Checks = runner.CheckCited(runner.Cited(s, c.ID.Phase), nil, func(path string) bool {
 		cites := v.newest.Review != nil && v.newest.Review.Cites
-		return !cites || !v.files || w.tree.look(path).Exists || slices.Contains(v.paths(), path)
+		return !cites || !v.files || w.place(v).look(path).Exists || slices.Contains(v.paths(), path)
 	})
 	return []runner.Event{e}
 }

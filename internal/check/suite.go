@@ -272,7 +272,7 @@ func (p *preparing) outcome(e *schema.Entry) Given {
 	out := Given{Reply: graph.ReplyText(e.Reply), Stop: stops[e.Stop.Value], Exit: e.Exit.Value, Output: e.Output.Value, HasOutput: e.Output.Set, Timeout: e.Timeout.Value,
 		Approve: e.Answer.Value == "approve", Note: e.Note.Value, HasFiles: e.FilesSet, Looked: e.Changed.Set,
 		Tokens: e.Usage.Tokens.Value, Cost: e.Usage.Cost.Value, NoCost: (e.Usage.Tokens.Set || e.Usage.Calls.Set) && !e.Usage.Cost.Set,
-		Calls: e.Usage.Calls.Value, HasCalls: e.Usage.Calls.Set, Repeat: e.Repeat.Value, Review: reviewOf(&e.Review), At: e.Span}
+		Calls: e.Usage.Calls.Value, HasCalls: e.Usage.Calls.Set, Repeat: e.Repeat.Value, Review: reviewOf(&e.Review), Conflict: e.Conflict.Values(), At: e.Span}
 	if e.Changed.Set {
 		out.Changed = e.Changed.Values()
 	}

@@ -169,6 +169,8 @@ func TestMistakesOfNamesAndEntries(t *testing.T) {
 		{"files of a command", "pipeline: p, given: {suite: [{files: {a: b}}]}, " + whole, `files wrong-type: "files" does not belong to this entry, which is one of phase "suite"`},
 		{"changes of a criterion", "pipeline: p, criteria: {builds: [{changed: [a]}]}, " + whole, `changed wrong-type: "changed" does not belong to this entry, which is a criterion's`},
 		{"an answer of a command", "pipeline: p, given: {suite: [approve]}, " + whole, `approve wrong-type: "approve" does not belong to this entry, which is one of phase "suite"`},
+		{"a conflict of what is not merged", "pipeline: p, given: {build: [{reply: x, conflict: [a.go]}]}, " + whole, `[a.go] wrong-type: phase "build" works in the workspace of the run, and nothing of it is merged`},
+		{"a conflict of a criterion", "pipeline: p, criteria: {builds: [{conflict: [a]}]}, " + whole, `conflict wrong-type: "conflict" does not belong to this entry, which is a criterion's`},
 		{"a turn without an end", "pipeline: p, given: {build: [{changed: []}]}, " + whole, `{ missing-key: this entry does not say how the agent's turn ends`},
 		{"a turn with two ends", "pipeline: p, given: {build: [{reply: x, stop: error}]}, " + whole, `error wrong-type: a turn that stops early brings no reply`},
 		{"a timeout with an exit", "pipeline: p, given: {suite: [{exit: 1, timeout: true}]}, " + whole, `1 wrong-type: a command that timed out has no exit code`},

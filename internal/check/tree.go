@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ type visitKey struct {
 // visit is what a phase did since it was entered.
 type visit struct {
 	start   tree
+	own     *tree // of one with a worktree of its own: what is there now
 	newest  Given
 	changed map[string]bool
 	wrote   map[string]bool // paths whose text was given
@@ -48,6 +50,73 @@ func (w *World) visit(c runner.Command) *visit {
 	return v
 }
 
+// place is the workspace that a visit works in: its own, or the run's.
+func (w *World) place(v *visit) *tree {
+	if v.own != nil {
+		return v.own
+	}
+	return &w.tree
+}
+
+// name is the name of a tree that the machine is told.
+func (w *World) name(t tree) string {
+	w.named[t.name()] = t
+	return t.name()
+}
+
+// makeApart makes the workspace that a visit has to itself, with what an earlier visit has left.
+func (w *World) makeApart(g *graph.Graph, s runner.State, c runner.Command) tree {
+	from, ok := s.Apart(g, c.ID.Phase)
+	if !ok {
+		panic(fmt.Sprintf("BUG: %s has no worktree of its own", c.ID))
+	}
+	v := w.visit(c)
+	v.start = w.with(w.named[from.Tree], w.named[from.LeftBase], w.named[from.LeftTree])
+	own := v.start
+	v.own = &own
+	return v.start
+}
+
+// mergeBack merges the work of such a visit into the run's workspace, unless the visit's newest entry says where it
+// does not fit.
+func (w *World) mergeBack(g *graph.Graph, s runner.State, c runner.Command) []runner.Violation {
+	from, ok := s.Apart(g, c.ID.Phase)
+	if !ok {
+		panic(fmt.Sprintf("BUG: %s has no worktree of its own", c.ID))
+	}
+	var out []runner.Violation
+	for _, path := range slices.Sorted(slices.Values(w.visit(c).newest.Conflict)) {
+		out = append(out, runner.Violation{Path: path, Change: "changed", Reason: "both changed it"})
+	}
+	if len(out) == 0 {
+		w.tree = w.with(w.tree, w.named[from.Tree], w.named[from.End])
+	}
+	return out
+}
+
+// with is a tree with what was changed between two others.
+func (w *World) with(t, base, work tree) tree {
+	if base.n == work.n {
+		return t
+	}
+	if t.n == base.n {
+		return work
+	}
+	out := tree{files: maps.Clone(t.files), changed: maps.Clone(t.changed)}
+	if out.files == nil {
+		out.files, out.changed = map[string]*string{}, map[string]bool{}
+	}
+	for path, text := range work.files {
+		if was, ok := base.files[path]; !ok || was != text {
+			out.files[path] = text
+		}
+	}
+	maps.Copy(out.changed, work.changed)
+	w.trees++
+	out.n = w.trees
+	return out
+}
+
 // keepLimits undoes what a visit changed against the limits of a plan.
 func (w *World) keepLimits(g *graph.Graph, s runner.State, c runner.Command) []runner.Violation {
 	v, limits := w.visit(c), runner.LimitsOf(g, s, c.ID.Phase)
@@ -64,7 +133,7 @@ func (w *World) keepLimits(g *graph.Graph, s runner.State, c runner.Command) []r
 		return nil
 	}
 	w.trees++
-	t := tree{n: w.trees, files: maps.Clone(w.tree.files), changed: maps.Clone(w.tree.changed)}
+	t := tree{n: w.trees, files: maps.Clone(w.place(v).files), changed: maps.Clone(w.place(v).changed)}
 	for _, x := range out {
 		delete(v.changed, x.Path)
 		delete(v.wrote, x.Path)
@@ -77,7 +146,7 @@ func (w *World) keepLimits(g *graph.Graph, s runner.State, c runner.Command) []r
 			t.changed[x.Path] = true
 		}
 	}
-	w.tree = t
+	*w.place(v) = t
 	return out
 }
 
@@ -90,7 +159,7 @@ func (w *World) worked(ph *graph.Phase, c runner.Command, given Given) {
 	if (given.Looked || reader) && len(given.Changed) == 0 && len(given.Files) == 0 {
 		return
 	}
-	t := tree{n: w.tree.n, files: maps.Clone(w.tree.files), changed: maps.Clone(w.tree.changed)}
+	t := tree{n: w.place(v).n, files: maps.Clone(w.place(v).files), changed: maps.Clone(w.place(v).changed)}
 	if t.files == nil {
 		t.files, t.changed = map[string]*string{}, map[string]bool{}
 	}
@@ -112,5 +181,5 @@ func (w *World) worked(ph *graph.Phase, c runner.Command, given Given) {
 		w.trees++
 		t.n = w.trees
 	}
-	w.tree = t
+	*w.place(v) = t
 }

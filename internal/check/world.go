@@ -35,6 +35,7 @@ type Given struct {
 	HasCalls  bool
 	Outputs   map[string]string // of a command, instead of reading Output
 	Review    *Review           // what the reviewer answers after the turn
+	Conflict  []string          // the paths at which the work does not fit what came in before, when it is merged
 	Repeat    bool              // serves all that follows
 	At        diag.Span         // where it was given
 }
@@ -57,7 +58,8 @@ type World struct {
 	served map[used]int
 	shared map[string]int // entries of a list that serves all items, by its name: how many the one took that took the most
 	tree   tree
-	trees  int // made so far, so that each new one is like no other
+	trees  int             // made so far, so that each new one is like no other
+	named  map[string]tree // those that the machine was told
 	visits map[visitKey]*visit
 }
 
@@ -99,7 +101,7 @@ func (e *NotGivenError) Error() string {
 }
 
 func (w *World) reset() {
-	w.served, w.shared, w.visits, w.tree, w.trees = map[used]int{}, map[string]int{}, map[visitKey]*visit{}, tree{}, 0
+	w.served, w.shared, w.visits, w.tree, w.trees, w.named = map[used]int{}, map[string]int{}, map[visitKey]*visit{}, tree{}, 0, map[string]tree{}
 }
 
 // answer makes the facts that a command asks for.
@@ -112,7 +114,7 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 	case runner.MakeWorkspace:
 		e.Kind = runner.WorkspaceReady
 	case runner.TakeSnapshot:
-		e.Kind, e.Tree, e.Purpose = runner.SnapshotTaken, w.tree.name(), c.Purpose.String()
+		e.Kind, e.Tree, e.Purpose = runner.SnapshotTaken, w.name(w.tree), c.Purpose.String()
 	case runner.SendTurn:
 		if c.Purpose.Reviews() {
 			return w.reviewTurn(c, e)
@@ -126,7 +128,7 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 	case runner.CheckBoundary:
 		v := w.visit(c)
 		e.Outside = w.keepLimits(g, s, c)
-		e.Kind, e.Tree, e.Changed, e.Unknown = runner.BoundaryChecked, w.tree.name(), v.paths(), !v.newest.Looked
+		e.Kind, e.Tree, e.Changed, e.Unknown = runner.BoundaryChecked, w.name(*w.place(v)), v.paths(), !v.newest.Looked
 	case runner.CheckReview:
 		return w.reviewed(s, c, e), nil
 	case runner.JudgeGates:
@@ -146,8 +148,15 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 		if c.Purpose == runner.ForReview {
 			e.Purpose = c.Purpose.String()
 		}
-		w.tree = w.visit(c).start
-		e.Kind, e.Tree = runner.UndoDone, w.tree.name()
+		v := w.visit(c)
+		*w.place(v) = v.start
+		e.Kind, e.Tree = runner.UndoDone, w.name(v.start)
+	case runner.MakeApart:
+		e.Kind, e.Tree = runner.ApartMade, w.name(w.makeApart(g, s, c))
+	case runner.MergeBack:
+		e.Kind = runner.MergedBack
+		e.Outside = w.mergeBack(g, s, c)
+		e.Tree = w.name(w.tree)
 	case runner.CheckCriterion:
 		return w.criterion(g, c, e)
 	case runner.StopWork:
