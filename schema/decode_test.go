@@ -217,9 +217,9 @@ func TestEveryLeafHasItsPlace(t *testing.T) {
 	}
 }
 
-// What is hostile ends in a clear error, soon and without much memory.
+// What is hostile ends in a clear error, soon and without much memory. It runs beside no other test, since what is
+// measured is what the whole process allocates.
 func TestHostileFiles(t *testing.T) {
-	t.Parallel()
 	bomb := "version: 1\nx-a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'i'; c++ {
 		bomb += fmt.Sprintf("x-%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
@@ -260,7 +260,7 @@ func TestHostileFiles(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			found := list.Sorted()
 			t.Logf("%v, %d MB, %d findings", time.Since(start), (after.TotalAlloc-before.TotalAlloc)>>20, len(found))
-			if d := time.Since(start); d > 2*time.Second { // 100 ms alone on the machine; the limit leaves room for a busy one
+			if d := time.Since(start); d > 30*time.Second { // 100 ms alone on the machine; what is hostile would take hours
 				t.Errorf("took %v", d)
 			}
 			if alloc := after.TotalAlloc - before.TotalAlloc; alloc > 200<<20 {
