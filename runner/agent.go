@@ -189,9 +189,8 @@ func (m *machine) replan(p graph.PhaseID, problems []string) {
 // boundaryChecked: what the visit changed is known, and what it may not change is undone.
 func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 	w := &m.edit(p).work
-	w.violations, w.changed, w.changedSet, w.tree = e.Outside, slices.Sorted(slices.Values(e.Changed)), !e.Unknown, e.Tree
+	w.violations, w.changed, w.changedSet, w.tree = m.heldAgainst(p, e.Outside), slices.Sorted(slices.Values(e.Changed)), !e.Unknown, e.Tree
 	m.now(p, e.Tree)
-	m.doubt(p)
 	switch {
 	case m.cutOff(p):
 		m.finishWork(p)
@@ -219,32 +218,6 @@ func (m *machine) boundaryChecked(p graph.PhaseID, e Event) {
 	default:
 		m.judge(p)
 	}
-}
-
-// doubt warns that what a phase may not have changed may be the work of another one that was at work meanwhile: the
-// first that is looked at answers for it, and nobody can tell.
-func (m *machine) doubt(p graph.PhaseID) {
-	w := &m.s.phases[p].work
-	if len(w.violations) == 0 || m.apart(p) {
-		return
-	}
-	var others []string
-	for q := range m.s.running.All {
-		switch m.s.phases[q].work.step {
-		case stepTurn, stepCommand, stepReview, stepBoundary:
-			if q != p {
-				others = append(others, m.g.Phases[q].Name)
-			}
-		}
-	}
-	if len(others) == 0 {
-		return
-	}
-	var paths []string
-	for _, v := range w.violations {
-		paths = append(paths, quote(v.Path))
-	}
-	m.warn(p, "%s was changed while %s ran too; it may be their doing, and is held against %s alone", strings.Join(paths, ", "), strings.Join(others, ", "), m.g.Phases[p].Name)
 }
 
 func (m *machine) gateChecked(p graph.PhaseID, e Event) {

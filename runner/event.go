@@ -233,6 +233,8 @@ type Violation struct {
 	Reason string `json:"reason"` // why it was not allowed
 	Undone bool   `json:"undone"`
 	Note   string `json:"note,omitempty"` // why it was not undone
+
+	By []string `json:"by,omitempty"` // the phases that it is held against, when others were at work beside the one that was looked at
 }
 
 // Stop says how a turn ended.

@@ -141,7 +141,7 @@ func TestParallelWriters(t *testing.T) {
 	sc.end(RunAccepted, "")
 }
 
-// What a phase may not have changed may be the work of one that ran beside it.
+// What a phase may not have changed may be the work of one that ran beside it: both answer for it.
 func TestParallelDoubt(t *testing.T) {
 	t.Parallel()
 	sc := begin(t, `    phases:
@@ -152,12 +152,17 @@ func TestParallelDoubt(t *testing.T) {
 	sc.feed(Event{Kind: SnapshotTaken, Phase: "two", Visit: 1, Attempt: 1, Tree: "t"})
 	sc.runs("one two")
 	sc.exit("one", 0)
-	sc.feed(Event{Kind: BoundaryChecked, Phase: "one", Visit: 1, Attempt: 1, Tree: "t", Outside: []Violation{{Path: "README", Change: "changed", Reason: "read-only", Undone: true}}})
+	sc.feed(Event{Kind: BoundaryChecked, Phase: "one", Visit: 1, Attempt: 1, Tree: "t", Outside: []Violation{{Path: "README", Change: "changed", Reason: "read-only", Undone: true, By: []string{"one", "two"}}}})
 	said := false
 	for _, e := range sc.log {
-		said = said || e.Kind == Warned && strings.Contains(e.Text, `"README" was changed while two ran too`)
+		said = said || e.Kind == Warned && strings.Contains(e.Text, `"README" was changed while several phases were at work; it is held against one, two`)
 	}
 	if !said || sc.status("one") != Fail || sc.status("two") != Running {
 		t.Errorf("said %t; one is %s, two %s", said, sc.status("one"), sc.status("two"))
+	}
+	sc.exit("two", 0)
+	sc.bounds("two")
+	if sc.status("two") != Fail {
+		t.Errorf("two is %s", sc.status("two"))
 	}
 }

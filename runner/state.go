@@ -213,6 +213,7 @@ type work struct {
 	failText   string
 	verdicts   []gateVerdict
 	violations []Violation
+	found      []Violation // while others were looked at; held against this one too when it is
 	changed    []string
 	changedSet bool
 	tree       string

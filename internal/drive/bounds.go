@@ -101,7 +101,10 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 		e.Kept = got.Before.Ref // what was undone is still in it
 	}
 	e.Outside = violations(got.Violations)
-	d.sayOutside(ctx, c, send)
+	if !d.isApart(ph.Name) {
+		e.Outside = d.blame(s, c, e.Outside)
+	}
+	e.Outside = append(e.Outside, d.sayOutside(ctx, c, send)...)
 	send(e)
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // This file looks at what lies beside a run's worktree while an agent works: the user's checkout and the refs that
-// all worktrees share. What changes there is said and never undone, since a person may be at work there.
+// all worktrees share. What changes there is said and never undone, since a person may be at work there; it is held
+// against a phase only when one of its calls names it.
 
 // mostOutside bounds how many such changes one visit reports.
 const mostOutside = 50
@@ -26,17 +27,17 @@ func (d *driver) lookOutside(ctx context.Context, c runner.Command) {
 	}
 }
 
-// sayOutside reports what has changed there since.
-func (d *driver) sayOutside(ctx context.Context, c runner.Command, send func(...runner.Event)) {
+// sayOutside reports what has changed there since, and returns what is held against the phase.
+func (d *driver) sayOutside(ctx context.Context, c runner.Command, send func(...runner.Event)) (own []runner.Violation) {
 	d.snapMu.Lock()
 	before, ok := d.outside[visitKey{c.ID.Phase, c.ID.Visit}]
 	d.snapMu.Unlock()
 	if !ok {
-		return
+		return nil
 	}
 	now, err := d.Repo.Outside(ctx, d.base())
 	if err != nil {
-		return
+		return nil
 	}
 	d.snapMu.Lock()
 	d.outside[visitKey{c.ID.Phase, c.ID.Visit}] = now // a further attempt reports what is new
@@ -44,15 +45,20 @@ func (d *driver) sayOutside(ctx context.Context, c runner.Command, send func(...
 	list := now.Since(before)
 	for i, what := range list {
 		e := d.named(c, runner.OutsideChanged)
-		e.Text = what
+		e.Text = what.String()
+		if v, ok := d.trespass(c, what); ok {
+			own = append(own, v)
+			continue
+		}
 		if i == mostOutside {
 			e.Text = fmt.Sprintf("and %d more", len(list)-i)
 		}
 		send(e)
 		if i == mostOutside {
-			return
+			break
 		}
 	}
+	return own
 }
 
 func (d *driver) watchesOutside(c runner.Command) bool {

@@ -590,9 +590,13 @@ func TestOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "outside", after.Since(before), []string{"a.txt changed", "b.txt changed", "gone changed", "new changed", "refs/heads/feature moved", "refs/stash created", "refs/tags/old deleted", "refs/tags/v9 created"})
+	var said []string
+	for _, c := range after.Since(before) {
+		said = append(said, c.String())
+	}
+	same(t, "outside", said, []string{"a.txt changed", "b.txt changed", "gone changed", "new changed", "refs/heads/feature moved", "refs/stash created", "refs/tags/old deleted", "refs/tags/v9 created"})
 	if again := after.Since(after); len(again) > 0 {
-		t.Errorf("no difference: %q", again)
+		t.Errorf("no difference: %v", again)
 	}
 }
 

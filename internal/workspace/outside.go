@@ -48,20 +48,30 @@ func (r *Repo) Outside(ctx context.Context, base string) (Outside, error) {
 	return o, nil
 }
 
-// Since lists what differs from an earlier moment, as `refs/tags/v9 created` or `a.txt changed`, sorted.
-func (o Outside) Since(before Outside) []string {
-	var list []string
+// OutsideChange is a ref or a path of the checkout that differs from an earlier moment.
+type OutsideChange struct {
+	Ref    string // full name; "" for a path
+	Path   string // from the top of the checkout; "" for a ref
+	Change string // created, moved, deleted, changed
+}
+
+// String is the change as `refs/tags/v9 created` or `a.txt changed`.
+func (c OutsideChange) String() string { return c.Ref + c.Path + " " + c.Change }
+
+// Since lists what differs from an earlier moment, sorted.
+func (o Outside) Since(before Outside) []OutsideChange {
+	var list []OutsideChange
 	for name, now := range o.refs {
 		switch old, had := before.refs[name]; {
 		case !had:
-			list = append(list, name+" created")
+			list = append(list, OutsideChange{Ref: name, Change: "created"})
 		case old != now:
-			list = append(list, name+" moved")
+			list = append(list, OutsideChange{Ref: name, Change: "moved"})
 		}
 	}
 	for name := range before.refs {
 		if _, has := o.refs[name]; !has {
-			list = append(list, name+" deleted")
+			list = append(list, OutsideChange{Ref: name, Change: "deleted"})
 		}
 	}
 	// A file that is in only one of the two was clean at the other moment.
@@ -69,9 +79,9 @@ func (o Outside) Since(before Outside) []string {
 	maps.Copy(paths, o.files)
 	for p := range paths {
 		if before.files[p] != o.files[p] {
-			list = append(list, p+" changed")
+			list = append(list, OutsideChange{Path: p, Change: "changed"})
 		}
 	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(a, b OutsideChange) int { return strings.Compare(a.String(), b.String()) })
 	return list
 }
