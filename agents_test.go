@@ -329,3 +329,63 @@ func TestRealAgentsPermissions(t *testing.T) {
 		})
 	}
 }
+
+const asidePipeline = `agents:
+  coder: {envelope: build}
+pipelines:
+  p:
+    accept: passed("both")
+    phases:
+      - {id: one, agent: coder, prompt: "Write one.", needs: [], parallel: worktree, retries: 1, gates: [{command_passes: grep -x right one.txt}]}
+      - {id: two, agent: coder, prompt: "Write two.", needs: [], parallel: worktree, retries: 1, gates: [{command_passes: grep -x right two.txt}]}
+      - {id: both, run: grep -x right one.txt && grep -x right two.txt, needs: [one, two]}
+`
+
+// One agent in two phases at the same time, each in a worktree and in a conversation of its own.
+func TestRealAgentsSideBySide(t *testing.T) {
+	t.Parallel()
+	for _, a := range quick() {
+		t.Run(a.Harness, func(t *testing.T) {
+			t.Parallel()
+			begun := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+			var once [2]sync.Once
+			s := siteFor(t, a, asidePipeline, func(dir string, r fakemodel.Request) fakemodel.Answer {
+				name, other, n := "one", "two", 0
+				if asked(r, "Write two.") {
+					name, other, n = "two", "one", 1
+				}
+				if asked(r, "Write "+other+".") {
+					t.Errorf("the conversation of %s has what was said in %s", name, other)
+				}
+				work, err := filepath.Glob(filepath.Join(dir, "repo", ".foundry-worktrees", "run_*."+name+".1"))
+				if err != nil || len(work) != 1 {
+					t.Errorf("the worktrees of %s are %q, %v", name, work, err)
+					return report(map[string]any{"status": "fail", "summary": "no worktree"})
+				}
+				write := func(text string) fakemodel.Answer {
+					return fakemodel.Answer{Text: "I write.", Call: fakemodel.Call{Write: filepath.Join(work[0], name+".txt"), Content: text + "\n"}}
+				}
+				again := strings.Contains(r.Prompt(), "command_passes")
+				switch done := len(r.Results()); {
+				case again && done == 0:
+					return write("right")
+				case !again && done == 0:
+					once[n].Do(func() { close(begun[n]) })
+					select { // neither goes on before both are at work
+					case <-begun[1-n]:
+					case <-time.After(2 * time.Minute):
+						t.Errorf("%s is at work, and %s does not begin", name, other)
+					}
+					return write("wrong")
+				}
+				return report(map[string]any{"status": "success", "summary": "written", "changed_files": []string{name + ".txt"}})
+			})
+			code, out := s.foundry(nil, "up", "--no-input", "-j", "2", "p")
+			if code != 0 || strings.Count(out, "attempt 2") != 2 {
+				t.Errorf("exit %d\n%s", code, out)
+			}
+			info, _ := harness.Find(a.Harness)
+			s.used(fakemodel.Counts{}, !info.Silent)
+		})
+	}
+}
