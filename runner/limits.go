@@ -68,14 +68,10 @@ func badLimits(request string, plan envelope.Object) []envelope.Problem {
 func LimitsOf(g *graph.Graph, s State, p graph.PhaseID) []Limit {
 	g = s.Graph(g)
 	var out []Limit
-	for _, q := range s.plan.order {
-		ph := &g.Phases[q]
-		if ph.Kind != graph.AgentWork || ph.Envelope == nil || !ph.Envelope.LimitsChanges() || !before(g, q, p) {
-			continue
-		}
-		if r := s.phases[q].current(); r != nil && r.status == Success {
+	for _, q := range s.plan.limiting {
+		if r := s.phases[q].current(); r != nil && r.status == Success && before(g, q, p) {
 			for _, l := range ReadLimits(r.envelope) {
-				l.Phase = ph.Name
+				l.Phase = g.Phases[q].Name
 				out = append(out, l)
 			}
 		}

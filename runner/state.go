@@ -294,6 +294,8 @@ type plan struct {
 	looked graph.Set         // whose `changed` or `violations` some text reads
 	asks   []graph.PhaseID   // the questions to a person, by id
 	whens  []graph.PhaseID   // those with a condition, in list order
+
+	limiting []graph.PhaseID // those whose report can forbid changes to what lies behind them, in list order
 }
 
 func newPlan(g *graph.Graph) *plan {
@@ -343,8 +345,12 @@ func newPlan(g *graph.Graph) *plan {
 		}
 	}
 	for _, id := range p.order {
-		if g.Phases[id].When != nil {
+		ph := &g.Phases[id]
+		if ph.When != nil {
 			p.whens = append(p.whens, id)
+		}
+		if ph.Kind == graph.AgentWork && ph.Envelope != nil && ph.Envelope.LimitsChanges() {
+			p.limiting = append(p.limiting, id)
 		}
 	}
 	p.findRivals(g)

@@ -24,12 +24,35 @@ type place struct {
 }
 
 // openPlace opens the repository that the user stands in.
-func (s *session) openPlace() (*place, error) {
-	repo, err := workspace.Open(s.ctx, s.dir)
+func (s *session) openPlace() (*place, error) { return s.openPlaceIn(s.ctx) }
+
+func (s *session) openPlaceIn(ctx context.Context) (*place, error) {
+	repo, err := workspace.Open(ctx, s.dir)
 	if err != nil {
 		return nil, notReady(err)
 	}
 	return &place{repo: repo, store: journal.At(repo.Home())}, nil
+}
+
+// openPlaceAhead begins to open the repository while the caller does something else: most of the time that takes is git's.
+// opened waits for the place; closed ends the work on it when nobody wants it any more.
+func (s *session) openPlaceAhead() (opened func() (*place, error), closed func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	var pl *place
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pl, err = s.openPlaceIn(ctx)
+	}()
+	opened = func() (*place, error) {
+		<-done
+		return pl, err
+	}
+	return opened, func() {
+		cancel()
+		<-done
+	}
 }
 
 // home is where the records of the repository's runs are; no git is asked.

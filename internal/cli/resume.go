@@ -136,7 +136,7 @@ func (s *session) resume(c *cli.Context) error {
 			return s.unfit(found)
 		}
 		rec.Hide(s.mask(again.graph, again.edited))
-		if resumed.File, err = keepPipeline(rec, again.project, again.edited); err != nil {
+		if resumed.File, err = keepPipeline(rec, again.project, encodeJSON(again.edited)); err != nil {
 			return failure(err)
 		}
 	}

@@ -101,6 +101,12 @@ func (s *session) up(c *cli.Context) error {
 	if err := checkJobs(c); err != nil {
 		return err
 	}
+	openPlace := s.openPlace
+	if !c.Bool("dry-run") {
+		opened, closed := s.openPlaceAhead()
+		defer closed()
+		openPlace = opened
+	}
 	p, err := s.loadOrBuiltins()
 	if err != nil {
 		return err
@@ -137,7 +143,7 @@ func (s *session) up(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return s.dryRun(g, masked(s.mask(g), info), c.Bool("json"))
 	}
-	pl, err := s.openPlace()
+	pl, err := openPlace()
 	if err != nil {
 		return err
 	}
@@ -189,6 +195,8 @@ type launching struct {
 
 // launch makes the record and drives the run.
 func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.RunInfo, l launching) error {
+	compiled := make(chan []byte, 1)
+	go func() { compiled <- encodeJSON(g) }()
 	if err := pl.repo.Exclude(s.ctx); err != nil {
 		return failure(err)
 	}
@@ -210,7 +218,7 @@ func (s *session) launch(pl *place, p *project, g *graph.Graph, info *runner.Run
 	if g.Isolation != graph.Checkout {
 		info.Worktree = pl.repo.WorktreeDir(info.ID)
 	}
-	if _, err := keepPipeline(rec, p, g); err != nil {
+	if _, err := keepPipeline(rec, p, <-compiled); err != nil {
 		return failure(err)
 	}
 	return s.drive(driving{pl: pl, rec: rec, graph: g, info: info, state: runner.New(g), first: []runner.Event{{Kind: runner.RunStarted, Run: info}},
@@ -236,10 +244,10 @@ func newRecord(pl *place, id string) (*journal.Record, error) {
 }
 
 // keepPipeline writes a pipeline into the record, compiled and as text, and returns the name of the texts.
-func keepPipeline(rec *journal.Record, p *project, g *graph.Graph) (string, error) {
+func keepPipeline(rec *journal.Record, p *project, compiled []byte) (string, error) {
 	name, err := keepSources(rec, p)
 	if err == nil {
-		_, err = rec.WriteFile("graph.json", encodeJSON(g))
+		_, err = rec.WriteFile("graph.json", compiled)
 	}
 	return name, err
 }

@@ -329,10 +329,13 @@ func (d *driver) take(work context.Context, e runner.Event) {
 	}
 	d.state = next
 	d.grown.Store(next.Graph(d.Graph))
-	var decisions []runner.Event
-	i := 0
-	for ; i < len(commands) && commands[i].ID.Kind == runner.Record; i++ {
-		decisions = append(decisions, *commands[i].Event)
+	i := slices.IndexFunc(commands, func(c runner.Command) bool { return c.ID.Kind != runner.Record })
+	if i < 0 {
+		i = len(commands)
+	}
+	decisions := make([]runner.Event, i)
+	for j := range decisions {
+		decisions[j] = *commands[j].Event
 	}
 	if d.err = d.append(decisions...); d.err != nil {
 		return
