@@ -54,8 +54,8 @@ func (d *doctor) earlierRuns() {
 	for _, m := range remains {
 		if e := known[m.Run]; e == nil {
 			d.ownerless(check, m)
-		} else if m.Entry != "" && m.Dir == "" {
-			d.gone(check, m)
+		} else if dirs := d.gone(m); len(dirs) > 0 && !e.Live {
+			d.sayGone(check, dirs)
 		} else if m.Worktree() && !e.Live && e.Final() {
 			kept = append(kept, m.Run)
 		}
@@ -68,19 +68,39 @@ func (d *doctor) earlierRuns() {
 	}
 }
 
-func (d *doctor) gone(check string, m workspace.Remains) {
-	d.warn(check, "git worktree prune", "the worktree %s is gone, but git still lists it", d.s.display(d.repo.WorktreeDir(m.Run)))
+// gone are the directories of a run's worktrees that git still lists and that are not there.
+func (d *doctor) gone(m workspace.Remains) []string {
+	var dirs []string
+	if m.Entry != "" && m.Dir == "" {
+		dirs = append(dirs, d.repo.WorktreeDir(m.Run))
+	}
+	for _, a := range m.Aside {
+		if dir := d.repo.AsideDir(m.Run, a); !isDir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+func (d *doctor) sayGone(check string, dirs []string) {
+	for _, dir := range dirs {
+		d.warn(check, "git worktree prune", "the worktree %s is gone, but git still lists it", d.s.display(dir))
+	}
 }
 
 // ownerless reports what a run has left that has no record.
 func (d *doctor) ownerless(check string, m workspace.Remains) {
 	const fix = "look at it; foundry sweep --prune takes it away when nothing is lost with it"
-	switch {
-	case m.Dir != "":
-		d.warn(check, fix, "the worktree %s belongs to no known run", d.s.display(m.Dir))
-	case m.Entry != "":
-		d.gone(check, m)
+	dirs := []string{m.Dir}
+	for _, a := range m.Aside {
+		dirs = append(dirs, d.repo.AsideDir(m.Run, a))
 	}
+	for _, dir := range dirs {
+		if isDir(dir) {
+			d.warn(check, fix, "the worktree %s belongs to no known run", d.s.display(dir))
+		}
+	}
+	d.sayGone(check, d.gone(m))
 	if m.Branch != "" {
 		d.warn(check, fix, "the branch foundry/%s belongs to no known run", m.Run)
 	}

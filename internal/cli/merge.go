@@ -110,7 +110,8 @@ func appendTo(rec *journal.Record) func(...runner.Event) error {
 
 // leftOver says whether something of a landed run is still to be taken away.
 func (s *session) leftOver(pl *place, info *runner.RunInfo) bool {
-	if isDir(info.Worktree) {
+	aside, err := pl.repo.Aside(info.ID)
+	if isDir(info.Worktree) || err == nil && len(aside) > 0 {
 		return true
 	}
 	left, err := pl.repo.BranchLeft(s.ctx, info.Branch)

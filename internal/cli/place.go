@@ -113,8 +113,9 @@ func (s *session) insideRun() string {
 		}
 		parts := strings.Split(filepath.ToSlash(dir), "/")
 		for i, part := range parts[:max(len(parts)-1, 0)] {
-			if part == ".foundry-worktrees" {
-				return parts[i+1]
+			// A phase's own worktree has a name behind the id of the run.
+			if id, _, _ := strings.Cut(parts[i+1], "."); part == ".foundry-worktrees" && id != "" {
+				return id
 			}
 		}
 	}

@@ -173,7 +173,7 @@ func (w *sweeping) close(id string) (left []string, err error) {
 func (w *sweeping) remains(m workspace.Remains, e *journal.Entry) error {
 	if e != nil && (e.Live || !e.Final()) {
 		if m.Worktree() && !e.Live {
-			w.say("kept", "", true, swept{Kind: "worktree", Run: m.Run, What: w.s.display(m.Dir), Why: "the run is " + e.Status + " and can go on", Hint: "foundry resume " + m.Run + ", or foundry kill " + m.Run})
+			w.keep(w.places(m), "the run is "+e.Status+" and can go on", "foundry resume "+m.Run+", or foundry kill "+m.Run)
 		}
 		return nil
 	}
@@ -199,12 +199,32 @@ func (w *sweeping) remains(m workspace.Remains, e *journal.Entry) error {
 	return nil
 }
 
-// clean takes a worktree and a branch away when nothing is lost with them. It says whether they are gone, or would be.
-func (w *sweeping) clean(m workspace.Remains, e *journal.Entry) (bool, error) {
-	f := swept{Kind: "worktree", Run: m.Run, What: w.s.display(m.Dir), Why: "all of it is in another branch"}
-	if m.Dir == "" {
-		f.Kind, f.What = "branch", "foundry/"+m.Run
+// places are the worktrees of a run, its own or else its branch, and those that phases of it had to themselves.
+func (w *sweeping) places(m workspace.Remains) []swept {
+	var list []swept
+	switch {
+	case m.Dir != "" || m.Entry != "":
+		list = append(list, swept{Kind: "worktree", Run: m.Run, What: w.s.display(w.pl.repo.WorktreeDir(m.Run))})
+	case m.Branch != "":
+		list = append(list, swept{Kind: "branch", Run: m.Run, What: "foundry/" + m.Run})
 	}
+	for _, a := range m.Aside {
+		list = append(list, swept{Kind: "worktree", Run: m.Run, What: w.s.display(w.pl.repo.AsideDir(m.Run, a))})
+	}
+	return list
+}
+
+// keep says that places stay.
+func (w *sweeping) keep(list []swept, why, hint string) {
+	for _, f := range list {
+		f.Why, f.Hint = why, hint
+		w.say("kept", "", true, f)
+	}
+}
+
+// clean takes worktrees and a branch away when nothing is lost with them. It says whether they are gone, or would be.
+func (w *sweeping) clean(m workspace.Remains, e *journal.Entry) (bool, error) {
+	list := w.places(m)
 	var rec *journal.Record
 	if e != nil && !w.dry && w.prune {
 		var err error
@@ -222,15 +242,16 @@ func (w *sweeping) clean(m workspace.Remains, e *journal.Entry) (bool, error) {
 	var blocked *workspace.BlockedError
 	switch {
 	case errors.As(err, &blocked):
-		f.Why, f.Hint = blocked.Error(), blocked.Hint
-		if e == nil { // discard knows no run without a record
-			f.Hint = "copy out what you need, then: git worktree remove --force " + f.What
+		hint := blocked.Hint
+		for i := range list {
+			if e == nil { // discard knows no run without a record
+				hint = "copy out what you need, then: git worktree remove --force " + list[i].What
+			}
+			w.keep(list[i:i+1], blocked.Error(), hint)
 		}
-		w.say("kept", "", true, f)
 		return false, nil
 	case err != nil:
-		f.Why = "it could not be looked at: " + err.Error()
-		w.say("kept", "", true, f)
+		w.keep(list, "it could not be looked at: "+err.Error(), "")
 		return false, nil
 	}
 	if rec != nil && e.Merged == nil && !e.Discarded {
@@ -238,7 +259,10 @@ func (w *sweeping) clean(m workspace.Remains, e *journal.Entry) (bool, error) {
 			return false, err
 		}
 	}
-	w.say("removed", "remove", w.prune && !w.dry, f)
+	for _, f := range list {
+		f.Why = "all of it is in another branch"
+		w.say("removed", "remove", w.prune && !w.dry, f)
+	}
 	return true, nil
 }
 

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (m *merging) replay(ctx context.Context) error {
 // replayed makes the commits anew and returns the last.
 func (m *merging) replayed(ctx context.Context, tip string) (commit string, err error) {
 	r := m.r
-	dir := r.worktreeDir(m.s.Run + ".rebase")
+	dir := r.worktreeDir(asideOf(m.s.Run, replaying))
 	if err := r.takeAway(dir); err != nil { // one that a crash left
 		return "", err
 	}
@@ -82,9 +83,9 @@ func (m *merging) conflict(ctx context.Context, g git, failed error) error {
 		Hint: fmt.Sprintf("nothing was changed; merge by hand (git merge %s), or run again from the new %s", m.s.Branch, m.s.Base)}
 }
 
-// takeAway removes a worktree that holds nothing, with its entry.
+// takeAway removes a worktree with its entry, whole or begun.
 func (r *Repo) takeAway(dir string) error {
-	admin := r.entryOf(dir)
+	admin := cmp.Or(r.entryOf(dir), r.begunEntry(dir))
 	if err := removeTree(dir); err != nil {
 		return err
 	}

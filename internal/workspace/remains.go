@@ -17,27 +17,29 @@ import (
 // Remains is what is left of one run.
 type Remains struct {
 	Run      string
-	Dir      string // of the worktree; empty when there is no directory
-	Entry    string // git's entry for the worktree; empty when there is none
-	Branch   string // the commit that its branch is at; empty when there is none
-	Refs     int    // under refs/foundry/
-	snapshot string // the snapshot area; empty when there is none
+	Dir      string   // of the worktree; empty when there is no directory
+	Entry    string   // git's entry for the worktree; empty when there is none
+	Branch   string   // the commit that its branch is at; empty when there is none
+	Refs     int      // under refs/foundry/, those of Aside among them
+	Aside    []string // names of further worktrees, of which a directory or an entry is there, sorted; see Repo.Aside and AsideDir
+	snapshot bool     // there is a snapshot area, of one of its worktrees
 }
 
 // Worktree says whether something of a worktree is there.
-func (m Remains) Worktree() bool { return m.Dir != "" || m.Entry != "" }
+func (m Remains) Worktree() bool { return m.Dir != "" || m.Entry != "" || len(m.Aside) > 0 }
 
 // Remains lists what is left of runs, sorted by run.
 func (r *Repo) Remains(ctx context.Context) ([]Remains, error) {
 	byRun := map[string]*Remains{}
-	of := func(run string) *Remains {
+	of := func(name string) (m *Remains, aside string) {
+		run, aside := ownerOf(name)
 		if checkRun(run) != nil {
-			return &Remains{} // nothing of Foundry's
+			return &Remains{}, "" // nothing of Foundry's
 		}
 		if byRun[run] == nil {
 			byRun[run] = &Remains{Run: run}
 		}
-		return byRun[run]
+		return byRun[run], aside
 	}
 	out, err := r.git.read(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/foundry/", "refs/heads/foundry/")
 	if err != nil {
@@ -46,17 +48,26 @@ func (r *Repo) Remains(ctx context.Context) ([]Remains, error) {
 	for line := range strings.Lines(string(out)) {
 		sha, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if run, ok := strings.CutPrefix(name, "refs/heads/foundry/"); ok {
-			of(run).Branch = sha
-		} else if run, _, ok := strings.Cut(strings.TrimPrefix(name, "refs/foundry/"), "/"); ok {
-			of(run).Refs++
+			if m, aside := of(run); aside == "" {
+				m.Branch = sha
+			}
+		} else if place, _, ok := strings.Cut(strings.TrimPrefix(name, "refs/foundry/"), "/"); ok {
+			m, _ := of(place)
+			m.Refs++
 		}
 	}
 	for _, d := range []struct {
 		at  string
-		put func(m *Remains, path string)
+		put func(m *Remains, aside, path string)
 	}{
-		{filepath.Join(r.home, worktreesDir), func(m *Remains, path string) { m.Dir = path }},
-		{filepath.Join(r.common, "foundry"), func(m *Remains, path string) { m.snapshot = path }},
+		{filepath.Join(r.home, worktreesDir), func(m *Remains, aside, path string) {
+			if aside == "" {
+				m.Dir = path
+			} else {
+				m.Aside = append(m.Aside, aside)
+			}
+		}},
+		{filepath.Join(r.common, "foundry"), func(m *Remains, _, _ string) { m.snapshot = true }},
 	} {
 		list, err := os.ReadDir(d.at)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +75,8 @@ func (r *Repo) Remains(ctx context.Context) ([]Remains, error) {
 		}
 		for _, e := range list {
 			if e.IsDir() {
-				d.put(of(e.Name()), filepath.Join(d.at, e.Name()))
+				m, aside := of(e.Name())
+				d.put(m, aside, filepath.Join(d.at, e.Name()))
 			}
 		}
 	}
@@ -73,12 +85,19 @@ func (r *Repo) Remains(ctx context.Context) ([]Remains, error) {
 		return nil, fmt.Errorf("list what runs have left: %w", err)
 	}
 	for _, w := range trees {
-		if w.Run != "" {
-			of(w.Run).Entry = r.entryOf(w.Dir)
+		if w.Run == "" {
+			continue
+		}
+		if m, aside := of(filepath.Base(w.Dir)); aside == "" {
+			m.Entry = r.entryOf(w.Dir)
+		} else {
+			m.Aside = append(m.Aside, aside)
 		}
 	}
 	list := make([]Remains, 0, len(byRun))
 	for _, m := range byRun {
+		slices.Sort(m.Aside)
+		m.Aside = slices.Compact(m.Aside)
 		list = append(list, *m)
 	}
 	slices.SortFunc(list, func(a, b Remains) int { return strings.Compare(a.Run, b.Run) })
@@ -100,7 +119,7 @@ func (r *Repo) clean(ctx context.Context, m Remains, scratch []string) error {
 	if err := r.losesNothing(ctx, m, scratch); err != nil {
 		return err
 	}
-	if m.Worktree() || m.snapshot != "" {
+	if m.Worktree() || m.snapshot {
 		if err := r.removeWorktree(ctx, m.Run, scratch, false); err != nil {
 			return err
 		}
@@ -121,35 +140,49 @@ func (r *Repo) LosesNothing(ctx context.Context, m Remains, scratch []string) er
 
 func (r *Repo) losesNothing(ctx context.Context, m Remains, scratch []string) error {
 	if m.Branch != "" {
-		if err := r.heldElsewhere(ctx, m.Run, m.Branch); err != nil {
+		if err := r.heldElsewhere(ctx, m.Run, m.Run, m.Branch); err != nil {
 			return err
 		}
 	}
-	if m.Dir == "" {
+	for _, a := range m.Aside {
+		if a == replaying {
+			continue // its commits are made from those of the branch
+		}
+		if err := r.heldInWorktree(ctx, m.Run, asideOf(m.Run, a), scratch); err != nil {
+			return err
+		}
+	}
+	return r.heldInWorktree(ctx, m.Run, m.Run, scratch)
+}
+
+// heldInWorktree refuses when something is only in one of the worktrees of a run.
+func (r *Repo) heldInWorktree(ctx context.Context, run, name string, scratch []string) error {
+	dir := r.worktreeDir(name)
+	if _, err := os.Lstat(dir); err != nil {
 		return nil
 	}
-	t, err := r.OpenWorktree(ctx, WorktreeSpec{Run: m.Run})
+	t, err := r.OpenWorktree(ctx, WorktreeSpec{Run: name})
 	if err != nil {
-		if left, lerr := rawDir(m.Dir); lerr == nil && len(left) == 0 {
+		if left, lerr := rawDir(dir); lerr == nil && len(left) == 0 {
 			return nil
 		}
-		return &BlockedError{Reason: "git does not know the directory " + m.Dir + " (" + err.Error() + ")", Hint: "look at it, and remove it by hand"}
+		return &BlockedError{Reason: "git does not know the directory " + dir + " (" + err.Error() + ")", Hint: "look at it, and remove it by hand"}
 	}
 	if err := t.Verify(ctx); err != nil {
-		return &BlockedError{Reason: err.Error(), Hint: "look at " + m.Dir + ", and remove it by hand"}
+		return &BlockedError{Reason: err.Error(), Hint: "look at " + dir + ", and remove it by hand"}
 	}
 	head, _, err := t.git.head(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.heldElsewhere(ctx, m.Run, head); err != nil {
+	if err := r.heldElsewhere(ctx, run, name, head); err != nil {
 		return err
 	}
 	st, err := t.git.status(ctx, "all")
 	if err != nil {
 		return err
 	}
-	b := &BlockedError{Reason: "what is not committed in " + m.Dir + " is nowhere else", Hint: "foundry discard " + m.Run + " keeps it under a ref and drops the worktree"}
+	b := &BlockedError{Reason: "what is not committed in " + dir + " is nowhere else", Hint: "foundry discard " + run + " keeps it under a ref and drops the worktree"}
 	for _, s := range st {
 		if top, _, _ := strings.Cut(s.path, "/"); top != handoffDir {
 			b.Paths = append(b.Paths, s.path)
@@ -165,9 +198,14 @@ func (r *Repo) losesNothing(ctx context.Context, m Remains, scratch []string) er
 	return t.ignoredLost(ctx, scratch)
 }
 
-// heldElsewhere refuses when no branch of a person's, and no tag, holds a commit of a run.
-func (r *Repo) heldElsewhere(ctx context.Context, run, commit string) error {
-	out, err := r.git.read(ctx, "for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads/", "refs/tags/", "refs/remotes/")
+// heldElsewhere refuses when no branch of a person's, and no tag, holds a commit of one of a run's worktrees. A worktree
+// beside the run's begins at what the run had then, which the run's own snapshots may hold.
+func (r *Repo) heldElsewhere(ctx context.Context, run, name, commit string) error {
+	places := []string{"refs/heads/", "refs/tags/", "refs/remotes/"}
+	if name != run {
+		places = append(places, refOf(run, ""))
+	}
+	out, err := r.git.read(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--contains", commit}, places...)...)
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 // What is removed is first kept, or is known to be kept elsewhere. An error on the way to knowing that is a
 // refusal.
 
-// RemoveWorktree removes the worktree of a run. What is in it and not ignored is first kept by a snapshot. It
-// refuses with a *BlockedError when ignored files would be lost that were made since setup, outside the
-// scratch directories. It is no error when there is no worktree.
+// RemoveWorktree removes the worktree of a run, and those that phases of it had to themselves and that were left. What
+// is in them and not ignored is first kept by a snapshot of each. It refuses with a *BlockedError when ignored files
+// would be lost that were made since setup, outside the scratch directories. It is no error when there is no worktree.
 func (r *Repo) RemoveWorktree(ctx context.Context, run string, scratch []string) error {
 	if err := r.removeWorktree(ctx, run, scratch, false); err != nil {
 		return fmt.Errorf("remove the worktree of %s: %w", run, err)
@@ -33,31 +33,36 @@ func (r *Repo) removeWorktree(ctx context.Context, run string, scratch []string,
 		return err
 	}
 	defer unlock()
-	dir := r.worktreeDir(run)
-	if _, err := os.Lstat(dir); err == nil {
+	asides, err := r.asides(run)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, a := range asides {
+		names = append(names, asideOf(run, a))
+		if err := r.keepAside(ctx, asideOf(run, a), scratch, force); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Lstat(r.worktreeDir(run)); err == nil {
 		if err := r.keepContent(ctx, run, scratch, force); err != nil {
 			return err
 		}
 	}
-	// From here on it is finished, whatever becomes of ctx.
+	// From here on it is finished, whatever becomes of ctx. The run's own goes last: as long as it is there, somebody who
+	// was cut off here is sent here again.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longTime)
 	defer cancel()
-	admin := r.entryOf(dir)
-	if err := removeTree(dir); err != nil {
-		return err
-	}
-	if admin != "" {
-		if err := os.RemoveAll(admin); err != nil {
+	names = append(names, asideOf(run, replaying), run)
+	for _, name := range names {
+		if err := r.removePlace(name); err != nil {
 			return err
 		}
 	}
-	for _, d := range []string{filepath.Join(r.common, "worktrees"), filepath.Dir(dir)} {
-		os.Remove(d) // when it is empty
-	}
-	if err := errors.Join(os.RemoveAll(r.shadowDir(run)), r.unmark(run)); err != nil {
+	if err := r.unmark(run); err != nil {
 		return err
 	}
-	return r.verifyRemoved(ctx, dir)
+	return r.verifyRemoved(ctx, names)
 }
 
 // keepContent takes a snapshot and refuses when something would be lost all the same.
@@ -89,21 +94,12 @@ func (r *Repo) keepContent(ctx context.Context, run string, scratch []string, fo
 
 // ignoredLost refuses when there are ignored files outside scratch that were made since setup.
 func (t *Tree) ignoredLost(ctx context.Context, scratch []string) error {
-	now, err := t.keptIgnored(ctx, slices.Concat(t.shadow.state.Scratch, scratch))
-	if err != nil {
+	made, err := t.madeIgnored(ctx, scratch)
+	if err != nil || len(made) == 0 {
 		return err
 	}
-	b := &BlockedError{Reason: "ignored files made by the run would be lost with its worktree", Hint: "copy what you need out of " + t.dir + ", or name the directory in worktree.scratch"}
-	for _, p := range now {
-		_, had := slices.BinarySearch(t.shadow.state.Ignored, p)
-		if !t.shadow.state.Based || !had {
-			b.Paths = append(b.Paths, p)
-		}
-	}
-	if len(b.Paths) > 0 {
-		return b
-	}
-	return nil
+	return &BlockedError{Reason: "ignored files made by the run would be lost with its worktree", Paths: made,
+		Hint: "copy what you need out of " + t.dir + ", or name the directory in worktree.scratch"}
 }
 
 // nestedLost refuses when a nested repository has commits that exist only there.
@@ -123,17 +119,18 @@ func (t *Tree) nestedLost(ctx context.Context, snap Snapshot) error {
 	return nil
 }
 
-// verifyRemoved checks that disk and git agree that the worktree is gone.
-func (r *Repo) verifyRemoved(ctx context.Context, dir string) error {
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is still there", dir)
-	}
+// verifyRemoved checks that disk and git agree that worktrees are gone.
+func (r *Repo) verifyRemoved(ctx context.Context, names []string) error {
 	list, err := r.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
-	for _, w := range list {
-		if w.Dir == dir {
+	for _, name := range names {
+		dir := r.worktreeDir(name)
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is still there", dir)
+		}
+		if slices.ContainsFunc(list, func(w Worktree) bool { return w.Dir == dir }) {
 			return fmt.Errorf("git still lists %s", dir)
 		}
 	}
@@ -264,14 +261,13 @@ func (r *Repo) discard(ctx context.Context, s DiscardSpec) (ref string, notes []
 	return ref, notes, err
 }
 
-// Prune deletes every ref of a run, its snapshots and what a discard kept, and git directories that were taken
-// out of its worktree. Nothing of the run can be shown or
-// restored afterwards.
+// Prune deletes every ref of a run and of worktrees that phases of it had to themselves: snapshots, and what a discard
+// kept; and git directories that were taken out of its worktrees. Nothing of the run can be shown or restored afterwards.
 func (r *Repo) Prune(ctx context.Context, run string) error {
 	if err := checkRun(run); err != nil {
 		return err
 	}
-	out, err := r.git.read(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", refOf(run, ""))
+	out, err := r.git.read(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", refOf(run, ""), refOf(asideOf(run, "*"), "*"))
 	if err != nil {
 		return fmt.Errorf("prune %s: %w", run, err)
 	}
@@ -281,8 +277,18 @@ func (r *Repo) Prune(ctx context.Context, run string) error {
 	if _, err := r.git.do(ctx, call{args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: out, writes: true}); err != nil {
 		return fmt.Errorf("prune %s: %w", run, err)
 	}
-	if err := removeTree(filepath.Join(r.home, worktreesDir, ".lost", run)); err != nil {
+	lost := filepath.Join(r.home, worktreesDir, ".lost")
+	list, err := os.ReadDir(lost)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("prune %s: %w", run, err)
+	}
+	for _, e := range list {
+		if owner, _ := ownerOf(e.Name()); owner != run {
+			continue
+		}
+		if err := removeTree(filepath.Join(lost, e.Name())); err != nil {
+			return fmt.Errorf("prune %s: %w", run, err)
+		}
 	}
 	return nil
 }
@@ -295,7 +301,8 @@ func (r *Repo) Runs(ctx context.Context) ([]string, error) {
 	}
 	var runs []string
 	for _, name := range strings.Fields(string(out)) {
-		if run, _, ok := strings.Cut(strings.TrimPrefix(name, "refs/foundry/"), "/"); ok {
+		if place, _, ok := strings.Cut(strings.TrimPrefix(name, "refs/foundry/"), "/"); ok {
+			run, _ := ownerOf(place)
 			runs = append(runs, run)
 		}
 	}

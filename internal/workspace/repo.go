@@ -385,7 +385,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 			w.Missing = true
 		}
 		if run, err := filepath.Rel(filepath.Join(r.home, worktreesDir), w.Dir); err == nil && run != "." && !strings.Contains(run, "/") && run != ".." {
-			w.Run = run
+			w.Run, _ = ownerOf(run)
 		}
 		list = append(list, w)
 	}

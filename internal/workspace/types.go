@@ -201,7 +201,7 @@ type Worktree struct {
 	Dir      string
 	Head     string
 	Branch   string // short name; empty when detached
-	Run      string // of one of Foundry's worktrees of this repository: the run
+	Run      string // of one of Foundry's worktrees of this repository: the run that it belongs to
 	Bare     bool
 	Missing  bool // the directory is gone
 	Prunable bool

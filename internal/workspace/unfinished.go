@@ -17,13 +17,16 @@ import (
 // what the landing itself can have left is touched: a file that a person has written since is in the way. The mark
 // stays until the worktree goes, so that one that was made and not told is known as well.
 
+// landingMark ends the name of the file that is the mark.
+const landingMark = "landing"
+
 // landing is the mark.
 type landing struct {
 	run, base, from, to string
 }
 
 func (r *Repo) landingPath(run string) string {
-	return filepath.Join(r.common, "foundry", run+".landing")
+	return filepath.Join(r.common, "foundry", asideOf(run, landingMark))
 }
 
 // mark notes that a landing begins.

@@ -68,7 +68,10 @@ func (r *Repo) AddWorktree(ctx context.Context, s WorktreeSpec) (*Tree, error) {
 
 // checkRun refuses names that would not be one path segment and one ref segment.
 func checkRun(run string) error {
-	ok := run != "" && run[0] != '.' && run[0] != '-' && !strings.HasSuffix(run, ".lock") && !strings.Contains(run, "..")
+	ok := run != "" && run[0] != '.' && run[0] != '-' && !strings.HasSuffix(run, ".lock") && !strings.HasSuffix(run, ".") && !strings.Contains(run, "..")
+	if _, aside := ownerOf(run); aside == replaying || aside == landingMark {
+		ok = false // the run has these for itself
+	}
 	for _, c := range []byte(run) {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.')
 	}
@@ -229,14 +232,7 @@ func (r *Repo) nextSnapshot(ctx context.Context, run string) (int, error) {
 func (r *Repo) rollback(ctx context.Context, s WorktreeSpec) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	dir := r.worktreeDir(s.Run)
-	var errs []error
-	if admin := r.entryOf(dir); admin != "" {
-		errs = append(errs, os.RemoveAll(admin))
-	}
-	os.Remove(filepath.Join(r.common, "worktrees")) // when it is empty
-	errs = append(errs, removeTree(dir), os.RemoveAll(r.shadowDir(s.Run)))
-	os.Remove(filepath.Dir(dir)) // when it is empty
+	errs := []error{r.removePlace(s.Run)}
 	if s.Branch != "" {
 		full := "refs/heads/" + s.Branch
 		sha, err := r.ref(ctx, full)
@@ -248,14 +244,24 @@ func (r *Repo) rollback(ctx context.Context, s WorktreeSpec) error {
 	return errors.Join(errs...)
 }
 
+// removePlace removes the directory of a worktree, its entry and its private index, in this order: what is cut off
+// between can still be opened, or holds nothing.
+func (r *Repo) removePlace(name string) error {
+	dir := r.worktreeDir(name)
+	if err := r.takeAway(dir); err != nil {
+		return err
+	}
+	for _, d := range []string{filepath.Join(r.common, "worktrees"), filepath.Dir(dir)} {
+		os.Remove(d) // when it is empty
+	}
+	return os.RemoveAll(r.shadowDir(name))
+}
+
 // retract is rollback for a worktree that a process which was killed has begun: its git may outlive it by a
 // moment and still be writing.
 func (r *Repo) retract(ctx context.Context, s WorktreeSpec) error {
 	deadline := time.Now().Add(undoTime)
 	for {
-		if admin := r.begunEntry(r.worktreeDir(s.Run)); admin != "" {
-			os.RemoveAll(admin) // what is left of it is in the way of the next try, which says so
-		}
 		if s.Branch != "" { // nobody else writes to the run's branch
 			os.Remove(filepath.Join(r.common, "refs", "heads", filepath.FromSlash(s.Branch)+".lock"))
 		}
