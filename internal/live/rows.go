@@ -21,27 +21,29 @@ type row struct {
 
 // Columns of the list. What has no room is left out from the right.
 const (
-	wordColumns  = 10
 	visitColumns = 4
 	timeColumns  = 6
 	tokenColumns = 6
 	longestName  = 26
-	toCome       = "┄┄┄┄"
+
+	toCome   = "┄┄┄┄"       // in place of a status
+	upToDate = "up to date" // in place of passed
 )
 
 // columns says which columns there is room for.
 type columns struct {
 	name   int
+	word   int
 	tokens bool
 	note   int // 0 is none
 }
 
 func (m *Model) columns(width int) columns {
-	c := columns{name: 5}
+	c := columns{name: 5, word: max(report.WordColumns(), columnsOf(upToDate))}
 	for _, r := range m.rows {
 		c.name = max(c.name, columnsOf(r.label)+2*r.depth)
 	}
-	rest := width - 4 - 2 - wordColumns - visitColumns - 2 - timeColumns
+	rest := width - 4 - 2 - c.word - visitColumns - 2 - timeColumns
 	c.name = max(4, min(c.name, longestName, rest))
 	rest -= c.name + 2
 	if c.tokens = rest >= tokenColumns; c.tokens {
@@ -55,7 +57,7 @@ func (m *Model) columns(width int) columns {
 
 // line puts the cells of a row into their columns.
 func (c columns) line(mark, name, word, visits, took, tokens, note string) string {
-	text := mark + " " + fit(name, c.name) + "  " + fit(word, wordColumns) + fitLeft(visits, visitColumns) + "  " + fitLeft(took, timeColumns)
+	text := mark + " " + fit(name, c.name) + "  " + fit(word, c.word) + fitLeft(visits, visitColumns) + "  " + fitLeft(took, timeColumns)
 	if c.tokens {
 		text += "  " + fitLeft(tokens, tokenColumns)
 	}
@@ -123,7 +125,7 @@ func (m *Model) row(c columns, r *row, selected bool) string {
 		}
 	}
 	if p != nil && p.Newest() != nil && p.Newest().Reused != nil && status == "success" {
-		word = "up to date"
+		word = upToDate
 	}
 	note := m.note(r, p)
 	if why := m.watch.left[r.name]; why != "" && (p == nil || p.Newest() == nil) {

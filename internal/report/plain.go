@@ -17,6 +17,7 @@ type Plain struct {
 	graph *graph.Graph // may be nil
 	trace *Trace
 	names int // columns of the phase column
+	words int // columns of the word column
 	began time.Time
 
 	Worst string // the worst case, as Worst has it
@@ -25,14 +26,13 @@ type Plain struct {
 // Columns of a line: the clock, the phase, the word; the rest is text.
 const (
 	clockColumns = 6
-	wordColumns  = 9
 	longestName  = 18
 )
 
 // NewPlain makes a renderer for one run. The graph, which may be nil, gives the width of the names and what
 // agents and commands are called.
 func NewPlain(style Style, g *graph.Graph) *Plain {
-	p := &Plain{style: style, graph: g, trace: NewTrace(""), names: 6}
+	p := &Plain{style: style, graph: g, trace: NewTrace(""), names: 6, words: WordColumns()}
 	if g != nil {
 		for i := range g.Phases {
 			p.fit(g.Phases[i].Name)
@@ -63,7 +63,7 @@ func (p *Plain) Event(e runner.Event) string {
 }
 
 // left is how many columns stand before the text: clock, phase with its visit, word.
-func (p *Plain) left() int { return clockColumns + 2 + p.names + 4 + wordColumns + 1 }
+func (p *Plain) left() int { return clockColumns + 2 + p.names + 4 + p.words + 1 }
 
 func (p *Plain) room() int {
 	if p.style.Width == 0 {
@@ -79,7 +79,7 @@ func (p *Plain) line(e *runner.Event, paint Paint, word, text string) string {
 		who += fmt.Sprintf("@%d", e.Visit)
 	}
 	line := p.style.Paint(Dim, padLeft(clock(e.At.Sub(p.began)), clockColumns)) + "  " + pad(who, p.names+3) + " " +
-		p.style.Paint(paint, pad(word, wordColumns)) + " " + cut(flat(text), p.room())
+		p.style.Paint(paint, pad(word, p.words)) + " " + cut(flat(text), p.room())
 	return strings.TrimRight(line, " ") + "\n"
 }
 

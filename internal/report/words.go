@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"foundry/runner"
 )
 
 // Duration is a length of time as people say it: 0.4s, 8.1s, 42s, 1m12s, 2h05m.
@@ -110,6 +112,16 @@ func statusWord(status string) (string, Paint) {
 		return "running", Cyan
 	}
 	return status, Yellow // waiting, paused, interrupted, blocked, stopped
+}
+
+// WordColumns is how many columns a column of words needs that holds the status of a phase.
+func WordColumns() int {
+	n := 0
+	for s := runner.Queued; s.String() != "invalid"; s++ {
+		word, _ := statusWord(s.String())
+		n = max(n, width(word))
+	}
+	return n
 }
 
 // reasonText says a phase's or a run's reason in words.
