@@ -77,6 +77,11 @@ func (d *Diagnostic) As(s Severity) *Diagnostic {
 // Merge adds the findings of another list.
 func (l *List) Merge(other List) { l.items = append(l.items, other.items...) }
 
+// Without is the list without the findings for which leave holds.
+func (l *List) Without(leave func(Diagnostic) bool) List {
+	return List{items: slices.DeleteFunc(slices.Clone(l.items), leave)}
+}
+
 // Len is the number of findings.
 func (l *List) Len() int { return len(l.items) }
 

@@ -336,7 +336,7 @@ func (c *compiler) judgeVerdicts() {
 	slices.Reverse(verdicts)
 	for i := range c.g.Phases {
 		w := &c.g.Phases[i]
-		free := w.Work() == AgentWork && w.Writer && !w.Declared
+		free := w.Work() == AgentWork && w.Writer && !w.Declared && w.Agent >= 0 && !c.agentDefs[w.Agent].unread
 		if w.Work() == Calls {
 			free = !w.Declared && c.callHas(w.ID, func(in *Phase) bool { return in.Kind == AgentWork && in.Writer && !in.Declared })
 		}

@@ -22,6 +22,7 @@ type agentDef struct {
 	list   diag.List
 	unfit  diag.List // why it cannot be started as it is
 	active bool      // being resolved, to find circles
+	unread bool      // what it extends or reports could not be made out
 
 	file        schema.Agent // as the file has it, for agents that extend it
 	fileHarness string
@@ -50,13 +51,14 @@ func checkHarness(list *diag.List, h schema.Text) {
 	d.Hintf("use one of %s", strings.Join(harnesses, ", "))
 }
 
-func (c *Catalogue) unknownAgent(list *diag.List, at diag.Span, name string) {
+// unknownAgent reports a name that is no agent and returns the agent that was likely meant.
+func (c *Catalogue) unknownAgent(list *diag.List, at diag.Span, name string) (*schema.Agent, bool) {
 	if c.partial {
-		return
+		return nil, false
 	}
 	known := names(agentName, c.user.Agents, c.builtin.Agents)
 	d := list.Report(diag.UnknownAgent, at, "agent %q is not defined", name)
-	didYouMean(d, name, known, "define it under agents")
+	return c.agent(didYouMean(d, name, known, "define it under agents"))
 }
 
 // parent finds what an agent extends.
@@ -85,14 +87,18 @@ func (c *Catalogue) resolveAgent(a *schema.Agent) *agentDef {
 		}
 		return def
 	}
-	def := &agentDef{a: *a, active: true}
+	def := &agentDef{a: *a, active: true, unread: a.Unread}
 	c.agents[a] = def
 	defer func() { def.active = false }()
 	if a.Extends.Set {
-		if p, ok := c.parent(a); !ok {
-			c.unknownParent(def, a)
+		p, ok := c.parent(a)
+		if !ok {
+			p, ok = c.unknownParent(def, a)
+		}
+		if !ok {
+			def.unread = true
 		} else if parent := c.resolveAgent(p); !parent.active {
-			def.a = mergeAgent(parent.file, *a, parent.fileHarness)
+			def.a, def.unread = mergeAgent(parent.file, *a, parent.fileHarness), def.unread || parent.unread
 		}
 	}
 	checkHarness(&def.list, a.Harness)
@@ -119,19 +125,19 @@ func (c *Catalogue) resolveAgent(a *schema.Agent) *agentDef {
 	return def
 }
 
-func (c *Catalogue) unknownParent(def *agentDef, a *schema.Agent) {
+func (c *Catalogue) unknownParent(def *agentDef, a *schema.Agent) (*schema.Agent, bool) {
 	name, builtin := strings.CutPrefix(a.Extends.Value, builtinPrefix)
 	if !builtin {
-		c.unknownAgent(&def.list, a.Extends.Span(), name)
-		return
+		return c.unknownAgent(&def.list, a.Extends.Span(), name)
 	}
 	known := names(agentName, c.builtin.Agents)
 	d := def.list.Report(diag.UnknownBuiltin, a.Extends.Span(), "no agent %q ships with foundry", name)
-	if near := diag.Suggest(name, known); near != "" {
+	near := didYouMean(d, name, known, "extend an agent of this file")
+	if near != "" {
 		d.Hintf("did you mean %q?", builtinPrefix+near)
-		return
 	}
-	didYouMean(d, name, known, "extend an agent of this file")
+	p := find(c.builtin.Agents, near, agentName)
+	return p, p != nil
 }
 
 // mergeAgent lays an agent over the one it extends. Fallback is never inherited; what only makes sense for
@@ -231,15 +237,18 @@ func (c *Catalogue) checkAgent(def *agentDef) {
 	checkSandbox(list, a.Sandbox.Write)
 	if a.Envelope.Set {
 		if _, _, ok := c.envelope(a.Envelope.Value); !ok {
-			c.unknownEnvelope(list, a.Envelope.Span(), a.Envelope.Value)
+			a.Envelope.Value = c.unknownEnvelope(list, a.Envelope.Span(), a.Envelope.Value)
+			def.unread = def.unread || a.Envelope.Value == ""
+		} else if e := find(c.user.Envelopes, a.Envelope.Value, kindName); e != nil {
+			def.unread = def.unread || c.resolveKind(e).unread
 		}
 	}
 	// Whether it could be started matters only where it is: an agent that others extend need not run by itself.
-	if def.harness == "script" && !a.ScriptSet {
+	if def.harness == "script" && !a.ScriptSet && !def.unread {
 		def.unfit.Report(diag.MissingKey, def.harnessAt, "agent %q runs on script and has no script", a.Name.Value).
 			Hintf("add script: with one entry for each turn")
 	}
-	if def.harness == "command" && len(a.Argv.Items) == 0 {
+	if def.harness == "command" && len(a.Argv.Items) == 0 && !def.unread {
 		def.unfit.Report(diag.MissingKey, def.harnessAt, "agent %q runs on command and has no argv", a.Name.Value).
 			Hintf("add argv: [./agent.sh]")
 	}

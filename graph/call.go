@@ -101,10 +101,12 @@ func (c *compiler) callPhase(ph *Phase, src *schema.Phase) {
 		ph.Call = call
 	}
 	c.foreignToCalls(ph, src)
-	to, ok := c.cat.calledPipeline(src.Call.Value)
-	if !ok {
-		c.cat.unknownPipeline(&c.list, src.Call.Span(), src.Call.Value)
-		return
+	to, known := c.cat.calledPipeline(src.Call.Value)
+	if !known {
+		var ok bool
+		if to, ok = c.cat.unknownPipeline(&c.list, src.Call.Span(), src.Call.Value); !ok {
+			return
+		}
 	}
 	if to == c.own {
 		c.sayRecursion([]link{{c.own, src.Call, to}})
@@ -116,11 +118,13 @@ func (c *compiler) callPhase(ph *Phase, src *schema.Phase) {
 	}
 	callee := c.cat.complete(to)
 	c.calls[ph.ID] = callee
-	c.givenParams(src, callee)
+	if known { // else it may be another one that is meant
+		c.givenParams(src, callee)
+	}
 	if c.lacksCommands(src, to) {
 		return
 	}
-	c.list.Merge(callee.list)
+	c.list.Merge(callee.findings())
 	c.used.add(callee.used)
 	times := 1
 	if ph.Each != nil {
@@ -184,7 +188,7 @@ func (c *compiler) givenParams(src *schema.Phase, callee *compiler) {
 	for i := range src.Set.Items {
 		name := src.Set.Items[i].Name
 		given[name.Value] = true
-		if !slices.Contains(known, name.Value) {
+		if !slices.Contains(known, name.Value) && !callee.def.unread {
 			d := c.list.Report(diag.UnknownParam, name.Span(), "pipeline %q has no param %q", callee.g.Pipeline, name.Value)
 			didYouMean(d, name.Value, known, "it has no params: remove set, or declare it there")
 		}

@@ -34,7 +34,8 @@ type Catalogue struct {
 	homes    map[*diag.Source]string // the paths of the included files
 	protect  []string                // patterns of the included files
 	included diag.List               // what is wrong with includes, and with the files themselves
-	partial  bool                    // an included file could not be read: what it defines is not known
+	partial  bool                    // an included file, or a part of this one, could not be read: what it defines is not known
+	unread   bool                    // something beside the pipelines could not be read, in this file or an included one
 	replaced map[diag.Span]diag.Span // by the name of a definition: that of the included one whose place it takes
 
 	other map[string]string // harnesses that are tried, by agent; "" is every agent
@@ -61,6 +62,7 @@ func New(user, builtin *schema.Document, files Files) *Catalogue {
 	c := &Catalogue{user: user, builtin: builtin, files: files, texts: map[string]text{},
 		agents: map[*schema.Agent]*agentDef{}, kinds: map[*schema.Envelope]*kindDef{}, pipelines: map[*schema.Pipeline]*pipelineDef{},
 		whole: map[*schema.Pipeline]*compiler{}, scoped: map[*schema.Pipeline]*compiler{}, homes: map[*diag.Source]string{}, replaced: map[diag.Span]diag.Span{}}
+	c.unread, c.partial = user.Unread, user.Unlisted
 	c.include()
 	c.named = c.namedTexts()
 	c.everyPhase = sync.OnceValue(func() []string { return everyPhase(c.user, builtin) })
@@ -337,21 +339,21 @@ func (c *Catalogue) namedTexts() []string {
 	return slices.Compact(out)
 }
 
-// didYouMean adds the hint for a mistyped name: the nearest one, else what there is.
-func didYouMean(d *diag.Diagnostic, word string, known []string, none string) {
-	if near := diag.Suggest(word, known); near != "" {
+// didYouMean adds the hint for a mistyped name: the nearest one, else what there is. It returns the nearest one,
+// which is used from here on, so that one mistake is told once; "" when none is near.
+func didYouMean(d *diag.Diagnostic, word string, known []string, none string) string {
+	near := diag.Suggest(word, known)
+	switch {
+	case near != "":
 		d.Hintf("did you mean %q?", near)
-		return
-	}
-	if len(known) == 0 || len(known) > 12 {
+	case len(known) == 0 || len(known) > 12:
 		d.Hintf("%s", none)
-		return
-	}
-	if len(known) == 1 {
+	case len(known) == 1:
 		d.Hintf("the only one is %s", listed(known))
-		return
+	default:
+		d.Hintf("there are %s", listed(known))
 	}
-	d.Hintf("there are %s", listed(known))
+	return near
 }
 
 // listed joins quoted names: "a", "b" and "c".

@@ -95,17 +95,23 @@ func exitCodes(e schema.ExitCodes) (codes []int, nonzero bool) {
 
 func hasExitCodes(e schema.ExitCodes) bool { return len(e.Codes) > 0 || e.Nonzero }
 
-func (c *compiler) unknownCommand(t schema.Text) {
+// unknownCommand reports a name that is no command and returns the command that was likely meant.
+func (c *compiler) unknownCommand(t schema.Text) (*schema.Command, bool) {
 	if c.cat.partial {
-		return
+		return nil, false
 	}
 	known := names(commandName, c.cat.user.Commands)
 	d := c.list.Report(diag.UnknownCommand, t.Span(), "command %q is not defined", t.Value)
 	if near := diag.Suggest(t.Value, known); near != "" {
 		d.Hintf("did you mean %q?", near)
-		return
+		return c.cat.command(near)
 	}
-	d.Hintf("define it under commands, as %s: the command line", t.Value)
+	if strings.ContainsAny(t.Value, " \t/") {
+		d.Hintf("a command line is not a name: write run: %s", t.Value)
+	} else {
+		d.Hintf("define it under commands, as %s: the command line", t.Value)
+	}
+	return nil, false
 }
 
 // namedCommand compiles a command of the file once for the pipeline.
@@ -152,8 +158,9 @@ func (c *compiler) ownCommand(name schema.Text, place schema.Command) (Command, 
 	}
 	cmd, ok := c.cat.command(name.Value)
 	if !ok {
-		c.unknownCommand(name)
-		return Command{}, false
+		if cmd, ok = c.unknownCommand(name); !ok {
+			return Command{}, false
+		}
 	}
 	return *c.changedCommand(cmd, place), true
 }

@@ -14,7 +14,8 @@ import (
 // does not hide the next. A graph with errors is never handed out.
 
 // Compile makes the graph of a pipeline. The findings are those of the pipeline, of the definitions it uses
-// and of the project section; the graph is nil when one of them is an error.
+// and of the project section; the graph is nil when one of them is an error, or when reading the file found one in
+// what the pipeline is made of.
 func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 	p, ok := c.pipeline(pipeline)
 	if !ok {
@@ -26,8 +27,8 @@ func (c *Catalogue) Compile(pipeline string) (*Graph, diag.List) {
 	comp := c.complete(p)
 	var list diag.List
 	c.checkProject(&list)
-	list.Merge(comp.list)
-	if list.HasErrors() {
+	list.Merge(comp.findings())
+	if list.HasErrors() || comp.list.HasErrors() || comp.unread() {
 		return nil, list
 	}
 	return comp.g, list
@@ -48,7 +49,7 @@ func (c *Catalogue) checked(p *schema.Pipeline) *compiler {
 // linter goes without it for pipelines that none calls: nothing here has findings.
 func (c *Catalogue) complete(p *schema.Pipeline) *compiler {
 	comp := c.checked(p)
-	if !comp.complete && !comp.list.HasErrors() {
+	if !comp.complete && !comp.list.HasErrors() && !comp.unread() {
 		comp.complete = true
 		comp.g.Bound = comp.bound()
 		comp.fingerprint()
@@ -74,20 +75,21 @@ func (c *Catalogue) Lint() diag.List {
 	all := newUses()
 	for i := range c.user.Pipelines {
 		comp := c.checked(&c.user.Pipelines[i])
-		list.Merge(comp.list)
+		list.Merge(comp.findings())
 		all.add(comp.used)
 	}
 	c.lintUnused(&list, all)
 	return list
 }
 
-func (c *Catalogue) unknownPipeline(list *diag.List, at diag.Span, name string) {
+// unknownPipeline reports a name that is no pipeline and returns the one that was likely meant.
+func (c *Catalogue) unknownPipeline(list *diag.List, at diag.Span, name string) (*schema.Pipeline, bool) {
 	if c.partial && !at.IsZero() {
-		return
+		return nil, false
 	}
 	known := names(pipelineName, c.user.Pipelines, c.builtin.Pipelines)
 	d := list.Report(diag.UnknownPipeline, at, "there is no pipeline %q", name)
-	didYouMean(d, name, known, "`foundry ls pipelines` lists what there is")
+	return c.pipeline(didYouMean(d, name, known, "`foundry ls pipelines` lists what there is"))
 }
 
 // compiler is the compilation of one pipeline.

@@ -104,7 +104,10 @@ func (c *compiler) eachTexts(ph *Phase, src *schema.Phase) func() {
 	}
 	e := ph.Each
 	item := anyType
-	if e.In = c.cond(src.Each.In.Frag, c.scopes.when, listType); e.In != nil {
+	if src.Each.In.Set {
+		e.In = c.cond(src.Each.In.Frag, c.scopes.when, listType)
+	}
+	if e.In != nil {
 		c.condReads(ph.ID, e.In)
 		item = itemType(e.In.Type())
 		e.Maker = c.maker(ph, e.In)

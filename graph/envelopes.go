@@ -16,6 +16,7 @@ type kindDef struct {
 	kind   *envelope.Kind // never nil: a broken kind has the fields that are right
 	list   diag.List
 	active bool // being resolved, to find circles
+	unread bool // what it extends is unknown and resembles nothing
 }
 
 func builtinKinds() []string {
@@ -51,17 +52,19 @@ func (c *Catalogue) envelope(name string) (kind *envelope.Kind, def *kindDef, ok
 	return kind, nil, ok
 }
 
-func (c *Catalogue) unknownEnvelope(list *diag.List, at diag.Span, name string) {
+// unknownEnvelope reports a name that is no kind and returns that of the kind which was likely meant, or "".
+func (c *Catalogue) unknownEnvelope(list *diag.List, at diag.Span, name string) string {
 	if c.partial {
-		return
+		return ""
 	}
 	known := append(names(kindName, c.user.Envelopes), builtinKinds()...)
 	slices.Sort(known)
 	d := list.Report(diag.UnknownEnvelope, at, "envelope %q is not defined", name)
-	didYouMean(d, name, slices.Compact(known), "define it under envelopes")
+	near := didYouMean(d, name, slices.Compact(known), "define it under envelopes")
 	if strings.HasPrefix(d.Hint, "there are ") {
 		d.Hint += ", or define it under envelopes: {" + name + ": {fields: {…}}}"
 	}
+	return near
 }
 
 func (c *Catalogue) resolveKind(e *schema.Envelope) *kindDef {
@@ -89,8 +92,11 @@ func (c *Catalogue) resolveKind(e *schema.Envelope) *kindDef {
 	default:
 		k, _, ok := c.envelope(parent)
 		if !ok {
-			c.unknownEnvelope(&def.list, e.Extends.Span(), parent)
-			break
+			near := c.unknownEnvelope(&def.list, e.Extends.Span(), parent)
+			if k, _, ok = c.envelope(near); !ok || near == e.Name.Value {
+				def.unread = true
+				break
+			}
 		}
 		base = k
 	}

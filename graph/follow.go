@@ -85,6 +85,9 @@ func (c *compiler) follow() {
 func (c *compiler) exits(ph *Phase) exits {
 	e := exits{live: make([]bool, ph.Count)}
 	can := possible(ph, c.src[ph.ID].When.Set)
+	if c.vague(ph) {
+		can = onPass | onReject | onFail | onTimeout | onSkip
+	}
 	var taken, held outcomes
 	var by [5]RuleID
 	for i, rule := range c.g.RulesOf(ph.ID) {
@@ -267,7 +270,7 @@ func (c *compiler) dangling() {
 	}
 	for i := range c.g.Phases {
 		ph := &c.g.Phases[i]
-		if ph.Detour || ph.Named || ph.ID == last || ph.Kind == Commit || ph.Kind == Status || ph.Kind == Noop || !c.isSink(ph) {
+		if ph.Detour || ph.Named || ph.ID == last || ph.Kind == Commit || ph.Kind == Status || ph.Kind == Noop || ph.Name == "" || !c.isSink(ph) {
 			continue
 		}
 		c.list.Report(diag.DanglingPhase, ph.Span, "nothing waits for %q, and the acceptance does not name it", ph.Name).

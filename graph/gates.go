@@ -206,7 +206,7 @@ func setArgument(spec *gates.Spec, info gates.Info, arg *gates.Arg, d schema.Dat
 	if arg.Type == gates.Count {
 		v, ok := d.Value.(int64)
 		if !ok || v < 0 || v > 1<<31 {
-			list.Report(diag.GateConfig, d.Span, "%s of %s is a whole number", arg.Name, info.Name).
+			list.Report(diag.GateConfig, d.Span, "%s of %s is a whole number of at least 0", arg.Name, info.Name).
 				Hintf("write %s: %d", arg.Name, map[string]int{"min": 1, "files": 20, "lines": 400, "deleted": 50}[arg.Name])
 			return false
 		}
@@ -353,6 +353,8 @@ func (c *compiler) gateFits(ph *Phase, entry *schema.Gate, spec gates.Spec, info
 		c.list.Report(diag.GateMismatch, at, "%q asks a person, and gates judge work", ph.Name).
 			Hintf("move the gate to the phase whose work it judges")
 		return false
+	case info.Needs != "" && ph.Envelope == nil && c.vague(ph):
+		return false
 	case info.Needs != "" && ph.Envelope == nil:
 		c.list.Report(diag.GateMismatch, at, "%s reads the field %q of an envelope, and %q has none", info.Name, info.Needs, ph.Name).
 			Hintf("move the gate to an agent phase")
@@ -363,7 +365,7 @@ func (c *compiler) gateFits(ph *Phase, entry *schema.Gate, spec gates.Spec, info
 				Hintf("%s", c.kindsWith(info.Needs))
 			return false
 		}
-	case spec.Kind == gates.TestsRan && spec.File == "" && ph.Work() != Code:
+	case spec.Kind == gates.TestsRan && spec.File == "" && ph.Work() != Code && !c.vague(ph):
 		c.list.Report(diag.GateMismatch, at, "tests_ran reads the output of a command, and %q runs none", ph.Name).
 			Hintf("say where the report is: {tests_ran: {file: report.xml}}")
 		return false

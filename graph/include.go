@@ -156,7 +156,8 @@ func (c *Catalogue) readUnit(name string, t schema.Text) *unit {
 	c.homes[src] = name
 	doc, found := schema.Decode(src)
 	c.included.Merge(found)
-	c.partial = c.partial || doc.Broken
+	c.partial = c.partial || doc.Broken || doc.Unlisted
+	c.unread = c.unread || doc.Unread
 	for _, key := range []struct {
 		name string
 		at   diag.Span

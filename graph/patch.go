@@ -35,11 +35,12 @@ func (c *Catalogue) patch(def *pipelineDef, p *schema.Pipeline) {
 			def.p.Phases[j] = patched(def.p.Phases[j], x)
 			strayKeys(&def.list, &def.p.Phases[j], x)
 		case x.After.Set:
-			if kindOfPhase(&x.Phase) == "" {
+			if kindOfPhase(&x.Phase) == "" && !slices.ContainsFunc(x.Keys, func(k schema.Text) bool { return kindKeys[k.Value] != "" }) {
 				def.list.Report(diag.PhaseKind, x.Name.Span(), "phase %q does not say what to do", x.Name.Value).
 					Hintf("write agent, run, command, builtin, ask or call")
 			}
 			added = append(added, x)
+		case hasKey(x, "after"): // where it stands could not be read
 		default:
 			d := def.list.Report(diag.UnknownPhase, x.Name.Span(), "pipeline %q has no phase %q", p.Extends.Value, x.Name.Value)
 			if near := diag.Suggest(x.Name.Value, phaseNames(def.p.Phases)); near != "" {
@@ -71,6 +72,10 @@ func (c *Catalogue) patch(def *pipelineDef, p *schema.Pipeline) {
 
 func phaseNames(phases []schema.Phase) []string {
 	return names(func(p *schema.Phase) string { return p.ID.Value }, phases)
+}
+
+func hasKey(x *schema.Patch, key string) bool {
+	return slices.ContainsFunc(x.Keys, func(k schema.Text) bool { return k.Value == key })
 }
 
 func keySpan(x *schema.Patch, key string) diag.Span {

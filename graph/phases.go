@@ -71,8 +71,9 @@ func (c *compiler) kindOf(ph *Phase, src *schema.Phase) PhaseKind {
 	kind, ok := phaseBuiltins[src.Builtin.Value]
 	if !ok {
 		d := c.list.Report(diag.UnknownBuiltin, src.Builtin.Span(), "there is no builtin %q", src.Builtin.Value)
-		didYouMean(d, src.Builtin.Value, []string{"git_commit", "git_status", "noop"}, "")
-		return Noop
+		if kind, ok = phaseBuiltins[didYouMean(d, src.Builtin.Value, []string{"git_commit", "git_status", "noop"}, "")]; !ok {
+			return Noop
+		}
 	}
 	return kind
 }
@@ -82,7 +83,7 @@ func (c *compiler) foreignKeys(ph *Phase, src *schema.Phase) {
 	foreign := func(key string, at diag.Span, of string) {
 		c.list.Report(diag.PhaseKind, at, "%s belongs to %s, and %q is none", key, of, ph.Name).Hintf("remove %s", key)
 	}
-	if src.Message.Set && ph.Kind != Commit {
+	if src.Message.Set && ph.Kind != Commit && !c.vague(ph) {
 		foreign("message", src.Message.Span(), "builtin: git_commit")
 	}
 	if src.Sources.Set && src.Writes.Set && len(src.Writes.Items) > 0 {
@@ -136,24 +137,26 @@ func (c *compiler) agentPhase(ph *Phase, src *schema.Phase) {
 	c.inputs(ph, src)
 	c.review(ph, src)
 	kind := src.Envelope
-	if a, ok := c.cat.agent(src.Agent.Value); ok {
+	a, ok := c.cat.agent(src.Agent.Value)
+	if !ok {
+		a, ok = c.cat.unknownAgent(&c.list, src.Agent.Span(), src.Agent.Value)
+	}
+	if ok {
 		c.used.agent(c.cat, a)
 		ph.Agent = c.agentIndex(a)
 		ph.Model = c.phaseModel(src.Model, c.agentDefs[ph.Agent])
 		if !kind.Set {
 			kind = c.agentDefs[ph.Agent].a.Envelope
 		}
-		if !kind.Set {
+		if !kind.Set && !c.agentDefs[ph.Agent].unread {
 			kind = schema.Text{Value: "generic", Set: true}
 		}
-	} else {
-		c.cat.unknownAgent(&c.list, src.Agent.Span(), src.Agent.Value)
 	}
-	if !kind.Set { // of an agent that nobody knows
+	if !kind.Set { // of an agent that nobody knows, or that could not be read
 		return
 	}
 	if ph.Envelope = c.kindNamed(kind.Value); ph.Envelope == nil && src.Envelope.Set { // an agent's own is reported with the agent
-		c.cat.unknownEnvelope(&c.list, kind.Span(), kind.Value)
+		ph.Envelope = c.kindNamed(c.cat.unknownEnvelope(&c.list, kind.Span(), kind.Value))
 	}
 }
 
@@ -174,8 +177,9 @@ func (c *compiler) review(ph *Phase, src *schema.Phase) {
 	}
 	a, ok := c.cat.agent(src.Review.Value)
 	if !ok {
-		c.cat.unknownAgent(&c.list, src.Review.Span(), src.Review.Value)
-		return
+		if a, ok = c.cat.unknownAgent(&c.list, src.Review.Span(), src.Review.Value); !ok {
+			return
+		}
 	}
 	c.used.agent(c.cat, a)
 	if worker, ok := c.cat.agent(src.Agent.Value); ok && worker == a {
@@ -208,8 +212,9 @@ func (c *compiler) inputs(ph *Phase, src *schema.Phase) {
 			}
 			id, ok := c.byName[name]
 			if !ok {
-				c.unknownInput(t, name)
-				continue
+				if id, ok = c.byName[c.unknownInput(t, name)]; !ok {
+					continue
+				}
 			}
 			in.Phase = id
 		}
@@ -221,16 +226,19 @@ func (c *compiler) inputs(ph *Phase, src *schema.Phase) {
 	}
 }
 
-func (c *compiler) unknownInput(t schema.Text, name string) {
+// unknownInput reports an input that is nothing and returns what was likely meant.
+func (c *compiler) unknownInput(t schema.Text, name string) string {
 	at := t.Frag.Span(0, len(name))
 	known := append([]string{"feedback", "handoff_files", "request"}, c.names...)
 	slices.Sort(known)
 	d := c.list.Report(diag.UnknownPhase, at, "input %q is no phase, and none of request, feedback and handoff_files", name)
-	if near := diag.Suggest(name, known); near != "" {
+	near := diag.Suggest(name, known)
+	if near != "" {
 		d.Hintf("did you mean %q?", near)
 	} else {
 		d.Hintf("name a phase of this pipeline")
 	}
+	return near
 }
 
 var outputTypes = map[string]ParamType{"": ParamString, "string": ParamString, "int": ParamInt, "number": ParamNumber, "bool": ParamBool}

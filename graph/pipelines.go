@@ -19,6 +19,7 @@ type pipelineDef struct {
 	p      schema.Pipeline
 	list   diag.List
 	ok     bool // what it extends could be resolved
+	unread bool // it, or what it extends, could not be made out as a whole
 	active bool
 }
 
@@ -31,11 +32,11 @@ func (c *Catalogue) resolvePipeline(p *schema.Pipeline) *pipelineDef {
 		}
 		return def
 	}
-	def := &pipelineDef{p: *p, ok: true, active: true}
+	def := &pipelineDef{p: *p, ok: true, active: true, unread: p.Unread}
 	c.pipelines[p] = def
 	defer func() { def.active = false }()
 	if !p.Extends.Set {
-		if !p.PatchSpan.IsZero() {
+		if !p.PatchSpan.IsZero() && !p.Unread {
 			def.list.Report(diag.MissingKey, p.PatchSpan, "patch changes the phases of what a pipeline extends, and %q extends nothing", p.Name.Value).
 				Hintf("add extends: PIPELINE, or change the phases where they stand")
 		}
@@ -50,10 +51,13 @@ func (c *Catalogue) resolvePipeline(p *schema.Pipeline) *pipelineDef {
 	}
 	if parent == nil {
 		def.ok = false
-		c.unknownPipeline(&def.list, p.Extends.Span(), p.Extends.Value)
-		return def
+		if parent, _ = c.unknownPipeline(&def.list, p.Extends.Span(), p.Extends.Value); parent == nil || parent == p {
+			def.unread = true
+			return def
+		}
 	}
 	if up := c.resolvePipeline(parent); !up.active {
+		def.unread = def.unread || up.unread
 		def.p = mergePipeline(up.p, *p)
 		if len(p.Patch) > 0 {
 			c.patch(def, p)

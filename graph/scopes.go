@@ -27,6 +27,7 @@ type scopes struct {
 
 // resultKey tells apart what ended phases can have. Only phases with outputs have a type of their own.
 type resultKey struct {
+	vague    bool
 	kind     PhaseKind
 	work     PhaseKind
 	envelope *envelope.Kind
@@ -88,7 +89,11 @@ func (c *compiler) open() {
 	s.phases = make([]dsl.PhaseVar, 0, len(c.names))
 	for _, name := range c.names {
 		ph := &c.g.Phases[c.byName[name]]
-		approves := ph.Kind == Ask || ph.Kind == AgentWork && ph.Envelope != nil && ph.Envelope.Approves()
+		if c.vague(ph) {
+			s.phases = append(s.phases, dsl.PhaseVar{Name: name, Type: anyType, Approves: true})
+			continue
+		}
+		approves := ph.Kind == Ask || ph.Kind == AgentWork && ph.Envelope.Approves()
 		s.phases = append(s.phases, dsl.PhaseVar{Name: name, Type: c.result(ph), Approves: approves})
 	}
 	s.when = c.scope()
@@ -103,8 +108,8 @@ func (c *compiler) scope(more ...dsl.Var) *dsl.Scope {
 	return &dsl.Scope{Vars: vars, Phases: c.scopes.phases, Elsewhere: c.cat.elsewhere}
 }
 
-func keyOf(ph *Phase) resultKey {
-	key := resultKey{kind: ph.Kind, work: ph.Work(), envelope: ph.Envelope, outputs: -1}
+func (c *compiler) keyOf(ph *Phase) resultKey {
+	key := resultKey{vague: c.vague(ph), kind: ph.Kind, work: ph.Work(), envelope: ph.Envelope, outputs: -1}
 	if len(ph.Outputs) > 0 {
 		key.outputs = ph.ID
 	}
@@ -121,6 +126,12 @@ func (c *compiler) vars(ph *Phase) []dsl.Var {
 	}
 	out := []dsl.Var{{Name: "status", Type: endedType}, {Name: "reason", Type: reasonType}, {Name: "exit", Type: intType},
 		{Name: "attempt", Type: intType}, {Name: "visit", Type: intType}}
+	if c.vague(ph) {
+		for _, name := range maybeAnything {
+			out = append(out, dsl.Var{Name: name, Type: anyType})
+		}
+		return append(out, dsl.Var{Name: "changed", Type: pathsType}, dsl.Var{Name: "violations", Type: pathsType})
+	}
 	switch ph.Kind {
 	case Code, Commit, Status:
 		out = append(out, dsl.Var{Name: "output", Type: stringType})
@@ -128,11 +139,7 @@ func (c *compiler) vars(ph *Phase) []dsl.Var {
 		generic, _ := envelope.Builtin("generic")
 		return append(out, dsl.Var{Name: "answer", Type: answerType}, dsl.Var{Name: "envelope", Type: envelopeType(generic.Fields)})
 	case AgentWork:
-		if ph.Envelope == nil { // unknown, which was reported
-			out = append(out, dsl.Var{Name: "envelope", Type: anyType})
-		} else {
-			out = append(out, dsl.Var{Name: "envelope", Type: c.envelopeType(ph.Envelope)})
-		}
+		out = append(out, dsl.Var{Name: "envelope", Type: c.envelopeType(ph.Envelope)})
 	}
 	if len(ph.Outputs) > 0 {
 		outputs := &dsl.Type{Kind: dsl.Object}
@@ -159,7 +166,7 @@ func (c *compiler) itemsType(ph *Phase) *dsl.Type {
 
 // result is what phases.<id> has.
 func (c *compiler) result(ph *Phase) *dsl.Type {
-	key := keyOf(ph)
+	key := c.keyOf(ph)
 	if t, ok := c.scopes.results[key]; ok {
 		return t
 	}
@@ -180,7 +187,7 @@ func (c *compiler) result(ph *Phase) *dsl.Type {
 
 // endedScope is the scope of the routes and gate checks of a phase.
 func (c *compiler) endedScope(ph *Phase) *dsl.Scope {
-	key := keyOf(ph)
+	key := c.keyOf(ph)
 	s, ok := c.scopes.ended[key]
 	if !ok {
 		s = c.scope(c.vars(ph)...)

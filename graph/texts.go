@@ -84,8 +84,7 @@ func (c *compiler) early(t *dsl.Template) {
 func (c *compiler) agentTexts(ph *Phase, src *schema.Phase) {
 	ph.Prompt = dsl.LiteralTemplate("")
 	if ph.Agent >= 0 {
-		a, _ := c.cat.agent(src.Agent.Value)
-		if def := c.cat.resolveAgent(a); def.hasPr && !src.Prompt.Set() {
+		if def := c.agentDefs[ph.Agent]; def.hasPr && !src.Prompt.Set() {
 			ph.Prompt = c.prompt(def.prompt)
 		}
 		for _, i := range append([]int{ph.Agent}, c.g.Agents[ph.Agent].Fallback...) {
@@ -115,8 +114,9 @@ func (c *compiler) codeTexts(ph *Phase, src *schema.Phase) []EnvVar {
 	case src.Command.Set:
 		cmd, ok := c.cat.command(src.Command.Value)
 		if !ok {
-			c.unknownCommand(src.Command)
-			return nil
+			if cmd, ok = c.unknownCommand(src.Command); !ok {
+				return nil
+			}
 		}
 		named := c.namedCommand(cmd)
 		ph.Command, ph.Script, env = cmd.Name.Value, named.Script, named.Env
@@ -157,7 +157,7 @@ func (c *compiler) checkInput(ph *Phase, in *Input, src *schema.Phase) {
 	if c.relation(ph.ID, in.Phase) == beside {
 		c.sayBeside(at.Span(), ph, other)
 	}
-	if in.Kind != InputField || other.Kind == AgentWork && other.Envelope == nil {
+	if in.Kind != InputField || c.vague(other) {
 		return
 	}
 	if other.Kind == Calls {
@@ -214,7 +214,11 @@ func (c *compiler) ruleTexts(ph *Phase) {
 		if rule.Target < 0 {
 			continue
 		}
-		switch to := &c.g.Phases[rule.Target]; to.Work() {
+		to := &c.g.Phases[rule.Target]
+		if c.vague(to) {
+			continue
+		}
+		switch to.Work() {
 		case Noop, Commit, Status:
 			c.list.Report(diag.FeedbackUnread, src.With.Whole(), "%q does not read feedback", to.Name).
 				Hintf("remove with, or send it to a phase that works on it")

@@ -84,7 +84,7 @@ func (u *uses) params(reads []dsl.Read) {
 
 // unusedParams reports params that no text of the pipeline reads.
 func (c *compiler) unusedParams() {
-	if c.used.everyParam || c.list.HasErrors() {
+	if c.used.everyParam || c.list.HasErrors() || c.unread() {
 		return
 	}
 	for i := range c.g.Params {
@@ -103,6 +103,8 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 	for _, d := range list.Sorted() {
 		mistyped[d.Rule] = true
 	}
+	// What could not be read may use anything.
+	whole := !c.unread && !slices.ContainsFunc(c.user.Pipelines, func(p schema.Pipeline) bool { return p.Unread })
 	var lone *compiler // made for the first that nothing uses
 	alone := func() *compiler {
 		if lone == nil {
@@ -115,7 +117,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.commands[cmd.Name.Value] {
 			continue
 		}
-		if !shipped.commands[cmd.Name.Value] && !c.isIncluded(cmd.Name.Span()) && !mistyped[diag.UnknownCommand] {
+		if !shipped.commands[cmd.Name.Value] && whole && !c.isIncluded(cmd.Name.Span()) && !mistyped[diag.UnknownCommand] {
 			list.Report(diag.Unused, cmd.Name.Span(), "no pipeline uses command %q", cmd.Name.Value).Hintf("remove it, or run it in a phase")
 		}
 		alone().inPlace(*cmd)
@@ -125,7 +127,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.gates[gate.Name.Value] {
 			continue
 		}
-		if !slices.Contains(builtinGates(), gate.Name.Value) && !c.isIncluded(gate.Name.Span()) && !mistyped[diag.UnknownGate] {
+		if !slices.Contains(builtinGates(), gate.Name.Value) && whole && !c.isIncluded(gate.Name.Span()) && !mistyped[diag.UnknownGate] {
 			list.Report(diag.Unused, gate.Name.Span(), "no phase uses gate %q", gate.Name.Value).Hintf("remove it, or list it under a phase's gates")
 		}
 		alone().loneGate(gate)
@@ -137,7 +139,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		}
 		if find(c.builtin.Agents, a.Name.Value, agentName) != nil {
 			used.agent(c, a)
-		} else if !c.isIncluded(a.Name.Span()) && !mistyped[diag.UnknownAgent] {
+		} else if whole && !c.isIncluded(a.Name.Span()) && !mistyped[diag.UnknownAgent] {
 			list.Report(diag.Unused, a.Name.Span(), "no phase uses agent %q", a.Name.Value).Hintf("remove it, or give it a phase")
 		}
 		alone().agentIndex(a)
@@ -147,7 +149,7 @@ func (c *Catalogue) lintUnused(list *diag.List, used *uses) {
 		if used.envelopes[e.Name.Value] {
 			continue
 		}
-		if _, ships := envelope.Builtin(e.Name.Value); !ships && !c.isIncluded(e.Name.Span()) && !mistyped[diag.UnknownEnvelope] {
+		if _, ships := envelope.Builtin(e.Name.Value); !ships && whole && !c.isIncluded(e.Name.Span()) && !mistyped[diag.UnknownEnvelope] {
 			list.Report(diag.Unused, e.Name.Span(), "no agent and no phase uses envelope %q", e.Name.Value).Hintf("remove it, or name it as an agent's envelope")
 		}
 		alone().list.Merge(c.resolveKind(e).list)

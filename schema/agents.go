@@ -59,7 +59,9 @@ func (l *language) agents() {
 
 func (d *decoder) agent(name Text, v value) Agent {
 	a := Agent{Name: name, Span: name.Span()}
+	before := d.lost
 	mapping(d, d.lang.agent, v, &a)
+	a.Unread = d.lost > before
 	return a
 }
 

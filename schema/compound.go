@@ -19,16 +19,20 @@ func (d *decoder) texts(v value) Texts {
 		if v.node.Kind == yaml.ScalarNode && !isNull(v.node) && v.node.Style&yaml.TaggedStyle == 0 {
 			d.report(v.via, diag.WrongType, d.span(v), "%s takes a list of texts, not a text", v.label()).
 				Hintf("write %s: [%s]", v.name, flowItem(v.node))
-			return Texts{}
+			t, ok := d.text(v)
+			return Texts{Items: []Text{t}, Span: t.Span(), Set: ok, Unread: true} // as it was meant
 		}
 		d.wrongType(v, "a list of texts")
-		return Texts{}
+		return Texts{Unread: true}
 	}
 	out := Texts{Items: make([]Text, 0, len(v.node.Content)), Span: d.spanOf(v.node), Set: true}
 	for _, item := range d.items(v) {
-		if t, ok := d.text(item); ok {
-			out.Items = append(out.Items, t)
+		t, ok := d.text(item)
+		if !ok {
+			out.Unread = true
+			continue
 		}
+		out.Items = append(out.Items, t)
 	}
 	return out
 }
@@ -54,7 +58,7 @@ func (d *decoder) argv(v value) Texts {
 		return Texts{}
 	}
 	out := d.texts(v)
-	if !out.Set {
+	if !out.Set || v.node.Kind != yaml.SequenceNode {
 		return out
 	}
 	if len(v.node.Content) == 0 {
@@ -98,6 +102,10 @@ func (d *decoder) controls(v value) {
 // pairs reads a mapping of texts, such as env.
 func (d *decoder) pairs(v value) Pairs {
 	if v.node.Kind != yaml.MappingNode {
+		if hint := assignments(v.node); hint != "" {
+			d.report(v.via, diag.WrongType, d.span(v), "%s takes a mapping of texts, not a list", v.label()).Hintf("write %s: {%s}", v.name, hint)
+			return Pairs{}
+		}
 		d.wrongType(v, "a mapping of texts")
 		return Pairs{}
 	}
@@ -116,6 +124,20 @@ func (d *decoder) pairs(v value) Pairs {
 		}
 	}
 	return out
+}
+
+// assignments are the entries of a list of NAME=VALUE, which other tools have for an environment, as those of a mapping;
+// "" for any other node.
+func assignments(n *yaml.Node) string {
+	var out []string
+	for _, item := range n.Content {
+		name, text, ok := strings.Cut(item.Value, "=")
+		if n.Kind != yaml.SequenceNode || !ok || name == "" {
+			return ""
+		}
+		out = append(out, name+": "+strconv.Quote(text))
+	}
+	return strings.Join(out, ", ")
 }
 
 // prose reads a text or {file: path}.

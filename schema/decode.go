@@ -25,6 +25,7 @@ func Decode(src *diag.Source) (*Document, diag.List) {
 	}
 	d.lang = theLanguage()
 	d.document(root, doc)
+	doc.Unread, doc.Unlisted = d.lost > d.local, d.holes > 0
 	return doc, d.finish()
 }
 
@@ -52,6 +53,9 @@ type decoder struct {
 	lang  *language
 	list  diag.List
 	count map[diag.Rule]int
+	lost  int // keys and values that could not be made out
+	local int // those of them that are in a pipeline or a test
+	holes int // lists and mappings that are none
 	spare []entry
 	last  struct { // what reread keeps
 		node    *yaml.Node
@@ -158,6 +162,9 @@ func secondMarker(text string) (int, bool) {
 // rule that fires very often only the first findings are kept.
 func (d *decoder) report(through *via, rule diag.Rule, at diag.Span, format string, args ...any) *diag.Diagnostic {
 	d.count[rule]++
+	if rule.Severity() == diag.Error && rule != diag.UnknownKey {
+		d.lost++
+	}
 	if d.count[rule] > maxFindings {
 		return &diag.Diagnostic{}
 	}
@@ -166,6 +173,14 @@ func (d *decoder) report(through *via, rule diag.Rule, at diag.Span, format stri
 		found.Notef(d.spanOfAlias(through.alias), "used here through the alias %q", "*"+through.alias.Value)
 	}
 	return found
+}
+
+// loses says whether something of a pipeline or a test could not be read.
+func (d *decoder) loses(read func()) bool {
+	before := d.lost
+	read()
+	d.local += d.lost - before
+	return d.lost > before
 }
 
 // finish returns the findings, with a count of those that were left out.

@@ -65,9 +65,10 @@ func (d Duration) Or(absent time.Duration) time.Duration {
 
 // Texts is a list of strings. Set tells an empty list from an absent one.
 type Texts struct {
-	Items []Text
-	Span  diag.Span
-	Set   bool
+	Items  []Text
+	Span   diag.Span
+	Set    bool
+	Unread bool // it, or an entry, could not be read
 }
 
 // Values are the plain strings.
@@ -146,6 +147,8 @@ type DataField struct {
 type Document struct {
 	Source    *diag.Source
 	Broken    bool // not even the YAML could be read: nothing is known, and nothing may be called missing
+	Unlisted  bool // a list or a mapping of definitions is none: which there are is not known
+	Unread    bool // something beside pipelines and tests could not be read: what seems to be missing may be there
 	Version   Int
 	Default   Text
 	Include   Texts // patterns from the directory of this file
@@ -239,6 +242,7 @@ type Gate struct {
 // Agent is an agent definition; what it extends is not merged yet.
 type Agent struct {
 	Name            Text
+	Unread          bool // something in it could not be read
 	Extends         Text
 	Description     Text
 	Harness         Text
@@ -290,6 +294,7 @@ type ScriptFile struct {
 // Pipeline is a pipeline definition.
 type Pipeline struct {
 	Name        Text
+	Unread      bool // something in it could not be read
 	Extends     Text
 	Patch       []Patch   // changes of the phases of what it extends
 	PatchSpan   diag.Span // of the key, nowhere when there is none

@@ -29,6 +29,24 @@ func (d *decoder) habit(line int) (habit, bool) {
 	return l.value(l.text, l.at, false)
 }
 
+// colonless looks for a key without its colon above a line that is indented below it: to YAML the two are one text.
+func (d *decoder) colonless(line int) (habit, bool) {
+	below, _ := d.line(line)
+	for k := line - 1; k > 0; k-- {
+		text, start := d.line(k)
+		word := strings.TrimSpace(text)
+		if word == "" || word[0] == '#' {
+			continue
+		}
+		at := strings.Index(text, word)
+		if !isName(word, true) || at >= len(below)-len(strings.TrimLeft(below, " ")) {
+			return habit{}, false
+		}
+		return habit{diag.YAMLSyntax, start + at, start + at + len(word), "a key is not followed by a colon", "write " + word + ":"}, true
+	}
+	return habit{}, false
+}
+
 // openQuote looks for a value that begins with a quote which its line does not close.
 func (d *decoder) openQuote(line int) (habit, bool) {
 	l := d.look(line)

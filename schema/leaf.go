@@ -96,11 +96,15 @@ func (d *decoder) boolean(v value) (Bool, bool) {
 		return Bool{Value: n.Value == "true", Span: d.spanOf(n), Set: true}, true
 	}
 	found := d.report(v.via, diag.NotBoolean, d.span(v), "%s takes true or false, not %q", v.label(), clip(n.Value))
-	switch strings.ToLower(n.Value) {
+	switch near := diag.Suggest(n.Value, []string{"false", "true"}); strings.ToLower(n.Value) {
 	case "yes", "on", "y", "1", "true":
 		found.Hintf("write true")
 	case "no", "off", "n", "0", "false":
 		found.Hintf("write false")
+	default:
+		if near != "" {
+			found.Hintf("did you mean %s?", near)
+		}
 	}
 	return Bool{}, false
 }
@@ -125,6 +129,8 @@ func (d *decoder) number(v value, low, high int) (Int, bool) {
 		found := d.report(v.via, diag.BadNumber, at, "%s takes a plain whole number, not %q", v.label(), clip(n.Value))
 		if guess, ok := meantNumber(n.Value, n.Style != 0); ok {
 			found.Hintf("write %s", guess)
+		} else if !v.item {
+			found.Hintf("write it as in %s: %d", v.name, max(low, 1))
 		}
 		return Int{}, false
 	}

@@ -108,6 +108,7 @@ func (k Key) Beside(does string) bool {
 
 func (d *decoder) phases(v value) []Phase {
 	if n := v.node; n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.ScalarNode {
+		d.holes++
 		d.report(v.via, diag.WrongType, d.opening(n), "%s takes a list, not a mapping", v.label()).
 			Hintf("each phase begins with a dash and its id: - id: %s", clip(n.Content[0].Value))
 		return nil
@@ -196,7 +197,7 @@ func (d *decoder) misplaced(got seen, what noun, id string) {
 	}
 	for _, e := range got.entries {
 		k := d.lang.phase.find(e.name)
-		if k == nil || k.Kind == "" || k.Kind == "each" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
+		if k == nil || e.mistyped() || k.Kind == "" || k.Kind == "each" || kinds[e.name] != "" || slices.Contains(have, k.Kind) {
 			continue
 		}
 		found := d.report(e.via, diag.UnknownKey, d.spanOf(e.key), "%q is only for %s, and %s is not one", e.name, KindNoun(k.Kind), what)

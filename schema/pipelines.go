@@ -22,7 +22,7 @@ func (l *language) pipelines() {
 			p.Params = mapOf(d, v, shortName, func(name Text, v value) Param {
 				x := Param{Name: name, Span: name.Span()}
 				got, _ := mapping(d, l.param, v, &x)
-				x.Untyped = got.has("type") && !x.Type.Set
+				x.Untyped = got.has("type") && !x.Type.Set || got.has("choices") && !x.Choices.Set
 				return x
 			})
 		}),
@@ -129,7 +129,7 @@ func (d *decoder) distinctAfter(a *After) {
 
 func (d *decoder) pipeline(name Text, v value) Pipeline {
 	p := Pipeline{Name: name, Span: name.Span()}
-	mapping(d, d.lang.pipeline, v, &p)
+	p.Unread = d.loses(func() { mapping(d, d.lang.pipeline, v, &p) })
 	return p
 }
 
@@ -145,7 +145,10 @@ func readIsolation(d *decoder, k *Key, v value, p *Pipeline) {
 		return
 	}
 	if n.Value != "detached" {
-		d.report(v.via, diag.NotBoolean, d.span(v), "%s takes true, false or detached, not %q", v.label(), clip(n.Value))
+		found := d.report(v.via, diag.NotBoolean, d.span(v), "%s takes true, false or detached, not %q", v.label(), clip(n.Value))
+		if near := diag.Suggest(n.Value, k.Enum); near != "" {
+			found.Hintf("did you mean %s?", near)
+		}
 		return
 	}
 	p.Isolation, _ = d.text(v)
@@ -172,6 +175,9 @@ func (d *decoder) exactlyOne(v value, got seen, at diag.Span, what noun, keys ..
 		for _, k := range keys {
 			if e.name != k {
 				continue
+			}
+			if first != nil && (first.mistyped() || e.mistyped()) {
+				continue // which one is meant shows when the name is right
 			}
 			if first != nil {
 				keep := "keep one of them"

@@ -4,6 +4,7 @@ package schema
 // is said about a key that does not belong: a near miss, a word of another tool, a key that is legal elsewhere.
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -26,9 +27,8 @@ func (s seen) has(name string) bool {
 // decodeSection reads a mapping into t. Its node must be a mapping.
 func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 	got := seen{entries: d.entries(v)}
-	var meant map[string]bool // the keys that unknown ones resemble
 	flow := v.node.Style&yaml.FlowStyle != 0
-	for _, e := range got.entries {
+	for i, e := range got.entries {
 		k := s.find(e.name)
 		switch {
 		case k != nil && k.read != nil:
@@ -38,26 +38,16 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 		default:
 			got.unknown = true
 			m := d.unknownKey(s.noun, s.rows(), e, flow, got)
-			if m == "" {
+			if m == "" || got.has(m) {
+				d.lost++
 				break
 			}
-			if s.name == "file" && !meant[m] && !got.has(m) && foreign[e.name] != m {
-				// Its content is read as what it resembles, so that what is wrong there shows too.
-				like := s.find(m)
-				v := e.value
-				v.name = m
-				if like.read != nil {
-					like.read(d, &like.Key, v, t)
-				}
-			}
-			if meant == nil {
-				meant = map[string]bool{}
-			}
-			meant[m] = true
+			got.entries[i].name, got.entries[i].value.name = m, m // found by what was meant
+			readAs(d, s.find(m), got.entries[i], foreign[e.name] != m, t)
 		}
 	}
 	for _, k := range s.keys {
-		if k.Required && !got.has(k.Name) && !meant[k.Name] && (k.Unless == "" || !got.has(k.Unless)) {
+		if k.Required && !got.has(k.Name) && (k.Unless == "" || !got.has(k.Unless)) {
 			at := v.at
 			if at.IsZero() || at.Start == at.End {
 				at = d.opening(v.node)
@@ -68,9 +58,34 @@ func decodeSection[T any](d *decoder, s *section[T], v value, t *T) seen {
 	return got
 }
 
+// readAs reads the value of an unknown key as that of the key which was meant, so that nothing else seems to be missing
+// because of it. Of a word of another tool it is not certain what it holds: there, what is wrong with it is not said
+// either, and names and expressions are left out.
+func readAs[T any](d *decoder, k *key[T], e entry, certain bool, t *T) {
+	if k.read == nil {
+		return
+	}
+	switch k.Shape {
+	case ShapeSection, ShapeList, ShapeMap, ShapeEntries:
+		if certain {
+			k.read(d, &k.Key, e.value, t)
+			return
+		}
+	case ShapeText, ShapeRoute, ShapeGates:
+		if !certain && k.Name != "id" && k.Name != "extends" {
+			d.lost++
+			return
+		}
+	}
+	list, count := d.list, maps.Clone(d.count)
+	k.read(d, &k.Key, e.value, t)
+	d.list, d.count = list, count
+}
+
 // mapping decodes a value that must be a mapping of a section.
 func mapping[T any](d *decoder, s *section[T], v value, t *T) (seen, bool) {
 	if v.node.Kind != yaml.MappingNode {
+		d.holes++
 		d.wrongType(v, "a mapping")
 		return seen{}, false
 	}
@@ -81,6 +96,7 @@ func mapping[T any](d *decoder, s *section[T], v value, t *T) (seen, bool) {
 // Those that each refuses are left out.
 func listOf[T any](d *decoder, v value, each func(value, *T) bool) []T {
 	if v.node.Kind != yaml.SequenceNode {
+		d.holes++
 		d.wrongType(v, "a list")
 		return nil
 	}
@@ -103,6 +119,7 @@ func listOf[T any](d *decoder, v value, each func(value, *T) bool) []T {
 // mapOf decodes a mapping from names to values; the names are checked with ok.
 func mapOf[T any](d *decoder, v value, name func(*decoder, entry) (Text, bool), each func(Text, value) T) []T {
 	if v.node.Kind != yaml.MappingNode {
+		d.holes++
 		d.wrongType(v, "a mapping from names")
 		return nil
 	}

@@ -109,6 +109,9 @@ func (d *decoder) explain(line, at int, c string) *diag.Diagnostic {
 			return d.list.Report(h.rule, diag.Span{Source: d.src, Start: h.from, End: h.to}, "%s", h.message).Hintf("%s", h.hint)
 		}
 	}
+	if h, ok := d.colonless(line); ok && strings.Contains(c, "mapping values") {
+		return d.list.Report(h.rule, diag.Span{Source: d.src, Start: h.from, End: h.to}, "%s", h.message).Hintf("%s", h.hint)
+	}
 	if name, ok := unknownAnchor(c); ok {
 		return d.unknownAlias(name, at)
 	}

@@ -15,6 +15,7 @@ import (
 
 // Test is one pipeline test.
 type Test struct {
+	Unread   bool // something in it could not be read
 	Name     Text
 	Pipeline Text // absent: the one that runs when none is named
 	Request  Text
@@ -184,7 +185,8 @@ func (l *language) tests() {
 func readTests(d *decoder, v value, doc *Document) {
 	doc.Tests = listOf(d, v, func(v value, t *Test) bool {
 		t.Span = d.opening(v.node)
-		_, ok := mapping(d, d.lang.test, v, t)
+		var ok bool
+		t.Unread = d.loses(func() { _, ok = mapping(d, d.lang.test, v, t) })
 		return ok
 	})
 	called := map[string]diag.Span{}

@@ -63,6 +63,9 @@ type entry struct {
 	value
 }
 
+// mistyped says that the name is what was meant by another word.
+func (e *entry) mistyped() bool { return e.key.Value != e.name }
+
 // entries are the keys of a mapping in file order; what a merge key (<<) brings in stands where the merge key
 // does and loses against the mapping's own keys, a later merged mapping against an earlier one.
 func (d *decoder) entries(v value) []entry {
@@ -280,16 +283,26 @@ func (d *decoder) wrongType(v value, want string) {
 		d.braces(v, want)
 	case n.Kind == yaml.SequenceNode:
 		found := d.report(v.via, diag.WrongType, d.span(v), "%s takes %s, not a list", v.label(), want)
-		if n.Style&yaml.FlowStyle != 0 {
-			if rest := d.restOfLine(d.properties(n).start, n); !strings.HasSuffix(rest, "]") {
-				found.Hintf("a value that begins with [ is a list; quote the text: %s", quote(rest))
-			}
+		switch behind, _, _ := strings.Cut(d.src.Text[d.end(n):], "\n"); {
+		case n.Style&yaml.FlowStyle != 0 && strings.Trim(behind, " \t\r") != "" && !strings.ContainsRune(",]}#", rune(strings.TrimLeft(behind, " \t")[0])):
+			found.Hintf("a value that begins with [ is a list; quote the text: %s", quote(d.restOfLine(d.properties(n).start, n)))
+		case strings.HasPrefix(want, "a mapping"):
+			found.Hintf("write its keys and values on the lines below, or in { }")
+		case len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode && !v.item:
+			found.Hintf("write %s: %s", v.name, d.spanOf(n.Content[0]).Text())
 		}
 	case isNull(n):
 		d.report(v.via, diag.WrongType, d.span(v), "%s has no value; it takes %s", v.label(), want).
 			Hintf("write the value, or remove the line")
 	default:
-		d.report(v.via, diag.WrongType, d.span(v), "%s takes %s, not %q", v.label(), want, clip(n.Value))
+		found := d.report(v.via, diag.WrongType, d.span(v), "%s takes %s, not %q", v.label(), want, clip(n.Value))
+		switch {
+		case v.item:
+		case strings.HasPrefix(want, "a list"):
+			found.Hintf("write %s: [%s]", v.name, flowItem(n))
+		case strings.HasPrefix(want, "a mapping"):
+			found.Hintf("write its keys and values on the lines below, or in { }")
+		}
 	}
 }
 

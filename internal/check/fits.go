@@ -74,7 +74,7 @@ func (p *preparing) fits(e *schema.Entry, kind entryKind, ph *graph.Phase) {
 		p.list.Report(diag.WrongType, w.Span(), "%q does not belong to this entry, which is %s", w.Value, whose).Hintf("%s", kind.what())
 	}
 	switch {
-	case strange:
+	case strange || p.test.Unread && !e.Reply.Set && !e.Stop.Set && !e.Answer.Set: // it may be what could not be read
 	case kind == agentEntry && !e.Reply.Set && !e.Stop.Set:
 		p.list.Report(diag.MissingKey, e.Span, "this entry does not say how the agent's turn ends").Hintf("add reply: what it answers, or stop: why it does not")
 	case e.Reply.Set && e.Stop.Set:
@@ -111,7 +111,7 @@ func (p *preparing) gates(e *schema.Entry, ph *graph.Phase) {
 // expect checks the names in what is expected.
 func (p *preparing) expect() {
 	x := &p.test.Expect
-	if x.Set && nothing(x) {
+	if x.Set && nothing(x) && !p.test.Unread {
 		p.list.Report(diag.MissingKey, x.Span, "the test expects nothing").Hintf("add status, path, or another expectation")
 	}
 	for _, texts := range []schema.Texts{x.Path, x.NotRun} {

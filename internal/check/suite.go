@@ -108,7 +108,7 @@ func (p *preparing) prepare() *Case {
 	p.given()
 	p.criteria()
 	p.expect()
-	if p.list.HasErrors() {
+	if p.list.HasErrors() || t.Unread {
 		return nil
 	}
 	return p.c
@@ -116,6 +116,9 @@ func (p *preparing) prepare() *Case {
 
 func (p *preparing) pipeline() (string, bool) {
 	if !p.test.Pipeline.Set {
+		if p.test.Unread { // its name may be what could not be read
+			return "", false
+		}
 		name, ok := p.suite.cat.Default()
 		if !ok {
 			p.list.Report(diag.MissingKey, p.test.Span, "the test names no pipeline, and there is no default one").Hintf("add pipeline: NAME")
@@ -124,6 +127,9 @@ func (p *preparing) pipeline() (string, bool) {
 	}
 	name := p.test.Pipeline.Value
 	if !slices.Contains(p.suite.names, name) {
+		if p.suite.cat.User().Unlisted {
+			return "", false
+		}
 		d := p.list.Report(diag.UnknownPipeline, p.test.Pipeline.Span(), "there is no pipeline %q", name)
 		suggest(d, name, p.suite.names, "there is")
 		return "", false
@@ -146,7 +152,7 @@ func suggest(d *diag.Diagnostic, word string, known []string, lead string) {
 
 func (p *preparing) request() {
 	switch {
-	case p.g.NeedRequest && p.c.Info.Request == "":
+	case p.g.NeedRequest && p.c.Info.Request == "" && !p.test.Unread:
 		p.list.Report(diag.MissingKey, p.c.At, "pipeline %q needs a request", p.g.Pipeline).Hintf("add request: what is to be done")
 	case p.g.NoRequest && p.test.Request.Set:
 		p.list.Report(diag.UnknownKey, p.test.Request.Span(), "pipeline %q takes no request", p.g.Pipeline).Hintf("remove it")
@@ -195,7 +201,12 @@ func (p *preparing) phase(name schema.Text) (*graph.Phase, bool) {
 		known = append(known, p.g.Phases[i].Name)
 	}
 	d := p.list.Report(diag.UnknownPhase, name.Span(), "pipeline %q has no phase %q", p.g.Pipeline, name.Value)
-	suggest(d, name.Value, known, "the phases are")
+	phase, item, isItem := strings.Cut(name.Value, "[")
+	if near := diag.Suggest(phase, known); isItem && near != "" {
+		d.Hintf("did you mean %q?", near+"["+item)
+	} else {
+		suggest(d, name.Value, known, "the phases are")
+	}
 	return nil, false
 }
 
