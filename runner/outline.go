@@ -200,6 +200,9 @@ func (o *Outline) Final() bool {
 	return false
 }
 
+// Over says that nothing of the run can go on: it came to rest for good, or was discarded.
+func (o *Outline) Over() bool { return o.Final() || o.Discarded }
+
 // Abandon is told that nobody holds the lock of the run's record. A run that its log leaves in the middle was
 // cut off, and so is interrupted; a run at rest stays what it is.
 func (o *Outline) Abandon() {

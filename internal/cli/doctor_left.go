@@ -37,7 +37,7 @@ func (d *doctor) earlierRuns() {
 		switch {
 		case r.Problem != "":
 			d.warn(check, "look at "+d.s.display(store.Dir(r.ID))+", and move it away when nothing of it is needed", "the record of %s cannot be read: %s", r.ID, r.Problem)
-		case r.Live:
+		case r.Live || r.Discarded:
 		case r.Status == "interrupted":
 			stopped = append(stopped, r.ID)
 		case r.Status == "waiting" || r.Status == "paused":
@@ -56,7 +56,7 @@ func (d *doctor) earlierRuns() {
 			d.ownerless(check, m)
 		} else if dirs := d.gone(m); len(dirs) > 0 && !e.Live {
 			d.sayGone(check, dirs)
-		} else if m.Worktree() && !e.Live && e.Final() {
+		} else if m.Worktree() && !e.Live && e.Over() {
 			kept = append(kept, m.Run)
 		}
 	}

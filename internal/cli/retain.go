@@ -21,7 +21,7 @@ func expired(entries []journal.Entry, remains []workspace.Remains, keep graph.Ke
 	var out []string
 	for i, e := range entries { // the newest first
 		old := e.Started != nil && now.Sub(*e.Started) > time.Duration(keep.Days)*24*time.Hour
-		if (i >= keep.Runs || old) && e.Final() && !e.Live && e.Problem == "" && e.Started != nil && !held[e.ID] {
+		if (i >= keep.Runs || old) && e.Over() && !e.Live && e.Problem == "" && e.Started != nil && !held[e.ID] {
 			out = append(out, e.ID)
 		}
 	}

@@ -23,7 +23,7 @@ func (s *session) sweepScratch(pl *place) {
 		s.note("foundry: the handoff area is left as it is: %v", err)
 		return
 	}
-	if slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Worktree == pl.repo.Root() && !e.Final() }) {
+	if slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Worktree == pl.repo.Root() && !e.Over() }) {
 		return
 	}
 	gone, err := pl.repo.SweepHandoff(time.Now().Add(-scratchAge))

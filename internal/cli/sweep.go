@@ -124,7 +124,7 @@ func (w *sweeping) closeDead() error {
 		if err != nil {
 			return err
 		}
-		if runner.OutlineOf(e.ID, events).Status != "running" {
+		if o := runner.OutlineOf(e.ID, events); o.Status != "running" || o.Discarded {
 			continue
 		}
 		f := swept{Kind: "run", Run: e.ID, Why: "its process is gone", Hint: "foundry resume " + e.ID}
@@ -171,7 +171,7 @@ func (w *sweeping) close(id string) (left []string, err error) {
 
 // remains looks at what is left of one run, e being its record, if it has one.
 func (w *sweeping) remains(m workspace.Remains, e *journal.Entry) error {
-	if e != nil && (e.Live || !e.Final()) {
+	if e != nil && (e.Live || !e.Over()) {
 		if m.Worktree() && !e.Live {
 			w.keep(w.places(m), "the run is "+e.Status+" and can go on", "foundry resume "+m.Run+", or foundry kill "+m.Run)
 		}
