@@ -35,6 +35,7 @@ func (m *machine) enterEach(p graph.PhaseID) {
 	if again {
 		f.jumps = ph.call.jumps
 		ph.call = &f
+		m.recordItems(p)
 		m.setStep(p, stepInner)
 		return
 	}

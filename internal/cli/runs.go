@@ -89,21 +89,14 @@ func (s *session) show(c *cli.Context) error {
 	}
 	g := s.graphOf(pl, id, events)
 	live := pl.store.Live(id)
-	if c.Bool("json") {
-		sum := report.Summary(id, events, g)
-		if sum.Status == "running" && !live {
-			sum.Status = "interrupted"
-		}
-		if name := c.Args().Get(1); name != "" {
-			return s.showPhaseJSON(sum, name)
-		}
-		return s.printJSON(sum)
-	}
 	trace := report.TraceOf(id, events)
 	facts := report.Facts{Graph: g, Records: s.display(pl.store.Dir(id)), Now: time.Now(), Verbose: s.verbose, Live: live}
 	if !live {
 		trace.Abandon()
 		facts.Now = trace.Last // what was cut off did not go on until now
+	}
+	if c.Bool("json") {
+		return s.showJSON(trace, g, c.Args().Get(1))
 	}
 	if name := c.Args().Get(1); name != "" {
 		phase, visit, err := report.PhaseArg(name)
@@ -119,17 +112,19 @@ func (s *session) show(c *cli.Context) error {
 	return s.print(trace.Final(s.style(), facts))
 }
 
-func (s *session) showPhaseJSON(sum report.Run, arg string) error {
-	name, _, err := report.PhaseArg(arg)
+func (s *session) showJSON(trace *report.Trace, g *graph.Graph, arg string) error {
+	if arg == "" {
+		return s.printJSON(trace.Summary(g))
+	}
+	name, visit, err := report.PhaseArg(arg)
 	if err != nil {
 		return &problem{exit: Usage, err: err}
 	}
-	for _, p := range sum.Phases {
-		if p.ID == name {
-			return s.printJSON(p)
-		}
+	row, err := trace.PhaseRow(name, visit, g)
+	if err != nil {
+		return (&problem{exit: Usage, err: err}).hintf("`foundry show %s` lists its phases", trace.ID)
 	}
-	return badUsage("run %s has no phase %q", sum.ID, name)
+	return s.printJSON(row)
 }
 
 // recordsOnly is the place of the records alone: verbs that only read need no git.

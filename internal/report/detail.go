@@ -78,6 +78,7 @@ func (t *Trace) Detail(name string, visit int, s Style, f Facts) (string, error)
 	v.checked(&b)
 	b.key("forbids", Plainly, v.limits()...)
 	v.left(&b)
+	t.itemsTable(&b, p, v, f)
 	if len(v.Envelope) > 0 {
 		b.gap()
 		b.line("  " + s.Paint(Dim, "envelope"))
@@ -141,7 +142,7 @@ func (v *Visit) outcome(b *block, f Facts, word string, paint Paint) {
 		b.key("", Plainly, v.Due)
 	}
 	if v.Agent != "" {
-		b.key("agent", Plainly, v.Agent+prefixed(", by harness ", v.Harness))
+		b.key("agent", Plainly, v.Agent+prefixed(", by harness ", v.Harness)+prefixed(", model ", v.Model))
 	}
 	var parts []string
 	if !v.Ended.IsZero() {

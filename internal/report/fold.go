@@ -230,7 +230,7 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 	case runner.ApartMade:
 		v.Worktree = e.Worktree
 	case runner.GraphGrown:
-		v.Items = e.Items
+		v.Items = append([]runner.GrownItem{}, e.Items...)
 	case runner.RouteTaken, runner.RouteSpent, runner.RoutePending:
 		t.route(v, e)
 	case runner.AskRaised:
@@ -385,7 +385,7 @@ func (v *Visit) add(e *runner.Event) {
 			v.Reviewing = e.Agent
 			return
 		}
-		v.Agent, v.Harness = first(e.Agent, v.Agent), first(e.Harness, v.Harness)
+		v.Agent, v.Harness, v.Model = first(e.Agent, v.Agent), first(e.Harness, v.Harness), e.Model
 	case runner.TurnEnded:
 		if e.Reused != nil {
 			v.Reused = e.Reused

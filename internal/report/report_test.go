@@ -136,7 +136,7 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 func TestSummaryJSON(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]*tape{"repaired": repaired(), "refused": refused(), "waiting": waiting(), "setup": failedSetup()} {
-		data, err := json.MarshalIndent(Summary(id, l.events, nil), "", "  ")
+		data, err := json.MarshalIndent(TraceOf(id, l.events).Summary(nil), "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestSummaryJSON(t *testing.T) {
 func TestSummaryKeys(t *testing.T) {
 	t.Parallel()
 	for _, events := range [][]runner.Event{nil, repaired().events} {
-		data, err := json.Marshal(Summary(id, events, nil))
+		data, err := json.Marshal(TraceOf(id, events).Summary(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,14 +185,14 @@ func keys(v any) []string {
 func TestUnknownCostIsNeverZero(t *testing.T) {
 	t.Parallel()
 	l := start("a").on("a", 1, entered, sent("x"), turn(5, 0.25), sent("x"), turn(5, -1), ended("success", "", ""))
-	run := Summary(id, l.events, nil)
+	run := TraceOf(id, l.events).Summary(nil)
 	if run.Usage.Cost != nil || run.Usage.Turns != 2 || run.Usage.Tokens == nil || *run.Usage.Tokens != 10 {
 		t.Errorf("%+v", run.Usage)
 	}
 	if text := TraceOf(id, l.events).Final(Style{}, Facts{}); !strings.Contains(text, "2 turns, 10 tokens, cost not reported") || strings.Contains(text, "$") {
 		t.Error(text)
 	}
-	if c := Summary(id, start("a").events, nil).Usage.Cost; c == nil || *c != 0 {
+	if c := TraceOf(id, start("a").events).Summary(nil).Usage.Cost; c == nil || *c != 0 {
 		t.Errorf("a run without turns costs %v", c)
 	}
 }
@@ -345,7 +345,7 @@ func TestWithAGraph(t *testing.T) {
 		l.on(p.Name, 1, entered)
 		kinds[p.Name] = ""
 	}
-	for _, p := range Summary(id, l.events, g).Phases {
+	for _, p := range TraceOf(id, l.events).Summary(g).Phases {
 		kinds[p.ID] = p.Kind
 	}
 	want := map[string]string{"build": "agent", "test": "command", "vet": "run", "commit": "builtin", "state": "builtin", "nothing": "builtin", "ship": "ask", "a_phase_with_a_name_that_is_long": "builtin"}

@@ -39,20 +39,6 @@ type PhaseRow struct {
 	Items      []ItemRow          `json:"items"`
 }
 
-// ItemRow is one item of a phase with `each`; the phase of its name has the rest.
-type ItemRow struct {
-	ID     string   `json:"id"`
-	Phase  string   `json:"phase"`
-	Title  string   `json:"title"`
-	Needs  []string `json:"needs"` // ids
-	Status string   `json:"status"`
-}
-
-// Summary is the run that a log tells of. g may be nil; it tells the kind of phases that did not run.
-func Summary(id string, events []runner.Event, g *graph.Graph) Run {
-	return TraceOf(id, events).Summary(g)
-}
-
 // Summary is the run that the trace tells of. g may be nil.
 func (t *Trace) Summary(g *graph.Graph) Run {
 	r := Run{Outline: t.Outline, Phases: []PhaseRow{}, Criteria: []CriterionRow{}, After: append([]After{}, t.After...)}
@@ -60,34 +46,29 @@ func (t *Trace) Summary(g *graph.Graph) Run {
 		r.Criteria = append(r.Criteria, t.Criteria[i].row())
 	}
 	for _, p := range t.Phases {
-		row := p.row(g)
-		if v := p.Newest(); v != nil {
-			row.Items = append(row.Items, t.items(v)...)
-		}
-		r.Phases = append(r.Phases, row)
+		r.Phases = append(r.Phases, t.row(p, p.Newest(), g))
 	}
 	return r
 }
 
-// items are the items that a visit had, as they stand now.
-func (t *Trace) items(v *Visit) []ItemRow {
-	var out []ItemRow
-	for _, it := range v.Items {
-		row := ItemRow{ID: it.ID, Phase: it.Name, Title: it.Title, Needs: append([]string{}, it.Needs...)}
-		if p := t.Phase(it.Name); p != nil {
-			row.Status = p.Status
-		}
-		out = append(out, row)
+// PhaseRow is a phase as one of its visits left it, 0 for the newest. An error says that the run has no such phase or visit.
+func (t *Trace) PhaseRow(name string, visit int, g *graph.Graph) (PhaseRow, error) {
+	p, v, err := t.Lookup(name, visit)
+	if err != nil && (p == nil || visit != 0) {
+		return PhaseRow{}, err
 	}
-	return out
+	return t.row(p, v, g), nil
 }
 
-func (p *Phase) row(g *graph.Graph) PhaseRow {
+// row is a phase with one of its visits; nil is none.
+func (t *Trace) row(p *Phase, v *Visit, g *graph.Graph) PhaseRow {
 	row := PhaseRow{ID: p.Name, Kind: p.Kind(g), Status: p.Status, Reason: p.Why, Visits: len(p.Visits),
 		Gates: []Gate{}, Reviews: []Review{}, Violations: []runner.Violation{}, Items: []ItemRow{}}
-	v := p.Newest()
 	if v == nil {
 		return row
+	}
+	if v != p.Newest() {
+		row.Status, row.Reason = v.Status, ""
 	}
 	row.Attempts = v.Attempts
 	row.Started = &v.Started
@@ -110,6 +91,7 @@ func (p *Phase) row(g *graph.Graph) PhaseRow {
 	row.Reviews = append(row.Reviews, v.Reviews...)
 	row.Reused = v.Reused
 	row.Violations = append(row.Violations, v.Violations...)
+	row.Items = t.items(p, v)
 	return row
 }
 

@@ -75,6 +75,7 @@ type Visit struct {
 	Feedback    string
 	Agent       string
 	Harness     string
+	Model       string // that the newest turn of its agent asked for; "" is the harness's own choice
 	Attempts    int
 	Turns       int
 	Retold      int // replies that were not usable
