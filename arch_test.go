@@ -126,6 +126,9 @@ func TestImports(t *testing.T) {
 			if slices.Contains(pure, s.pkg) && slices.Contains(impure, imp) {
 				t.Errorf("%s: %s is pure and may not import %s", s.file, s.pkg, imp)
 			}
+			if s.pkg != "internal/fakemodel" && (imp == "net" || imp == "net/http") {
+				t.Errorf("%s: %s may not import %s: the program talks to nobody, and would start a twentieth slower", s.file, s.pkg, imp)
+			}
 		}
 	}
 }

@@ -77,7 +77,13 @@ Without a terminal, or with --no-input, nothing asks: an ask phase parks the run
 	}
 }
 
+// garbageRoom is how many bytes of garbage may come together in a run, beside as many as are in use, before the collector
+// looks for it. A run holds little and makes much: it would be collected at every few megabytes. The bytes themselves are
+// never touched, so that they take no memory.
+const garbageRoom = 16 << 20
+
 func (s *session) up(c *cli.Context) error {
+	defer runtime.KeepAlive(make([]byte, garbageRoom))
 	form, err := s.runForm(c)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync"
 
@@ -214,7 +213,7 @@ func errorText(err error) (text string, status int) {
 			}
 		}
 		if data["errorKind"] == "rate_limit" || data["errorKind"] == "overloaded" {
-			status = http.StatusTooManyRequests
+			status = 429 // too many requests
 		}
 	}
 	if more = strings.TrimSpace(more); more != "" && !strings.Contains(text, more) {
