@@ -6,8 +6,6 @@ package dsl
 // would go on with nil. expr's own checker runs over the result afterwards (compile.go).
 
 import (
-	"slices"
-
 	"github.com/expr-lang/expr/ast"
 
 	"foundry/diag"
@@ -176,5 +174,3 @@ func (k *checker) notBoolean(n ast.Node, t *Type) {
 }
 
 func boolean(t *Type) bool { return t.is(Bool) }
-
-func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }

@@ -15,31 +15,6 @@ import (
 	"foundry/diag"
 )
 
-// ParseRoute parses a block text: one rule a line, blank lines and comments allowed. Each line is parsed by
-// itself, so that one bad rule does not hide the others; the rules that could be read are returned.
-func ParseRoute(f diag.Fragment) ([]Rule, diag.List) {
-	var rules []Rule
-	var found diag.List
-	for at := 0; at < len(f.Text); {
-		end := strings.IndexByte(f.Text[at:], '\n')
-		if end < 0 {
-			end = len(f.Text)
-		} else {
-			end += at
-		}
-		line := strings.TrimSpace(f.Text[at:end])
-		if line != "" && !strings.HasPrefix(line, "//") {
-			rule, bad := ParseRule(f.Slice(at, end))
-			found.Merge(bad)
-			if !bad.HasErrors() {
-				rules = append(rules, rule)
-			}
-		}
-		at = end + 1
-	}
-	return rules, found
-}
-
 // ParseRule parses one rule, in which line breaks are blanks. The rule is of use only when the list has no
 // errors, or when it is Guessed; the expressions in it are not looked into.
 func ParseRule(f diag.Fragment) (Rule, diag.List) {

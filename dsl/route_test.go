@@ -161,28 +161,6 @@ func TestSlipOfATrigger(t *testing.T) {
 	}
 }
 
-func TestParseRoute(t *testing.T) {
-	t.Parallel()
-	text := "on timeout -> abort \"hangs\"\r\n\n  // a note\non fial -> build\non fail when exit == 2 -> plan retry 1\n\ton fail -> build retry 0\non pass -> next"
-	rules, bad := ParseRoute(in(text))
-	var got []string
-	for _, r := range rules {
-		got = append(got, r.Frag.Text)
-		if r.Frag.Whole().Text() != r.Frag.Text {
-			t.Errorf("%q stands at %q", r.Frag.Text, r.Frag.Whole().Text())
-		}
-	}
-	if want := `on timeout -> abort "hangs"|on fail when exit == 2 -> plan retry 1|on pass -> next`; strings.Join(got, "|") != want {
-		t.Errorf("rules %q, want %q", got, want)
-	}
-	if bad.Len() != 2 || !strings.Contains(found(bad), "[fial]") || !strings.Contains(found(bad), "[0]") {
-		t.Errorf("each bad line has its own finding:\n%s", found(bad))
-	}
-	if rules, bad := ParseRoute(in(" \n // nothing\n")); len(rules) != 0 || bad.Len() != 0 {
-		t.Errorf("a text without rules: %v, %s", rules, found(bad))
-	}
-}
-
 // The work grows with the length of a rule and not faster, quotes that do not end included.
 func TestLargeRules(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,6 @@ import (
 	"foundry/diag"
 )
 
-// TemplateNames are the names that a template can use somewhere, sorted.
-func TemplateNames() []string { return sorted(placeNames) }
-
 // FindInShell reports each {{ }} in a shell string that names something a template would know.
 func FindInShell(f diag.Fragment, s *Scope) diag.List {
 	var found diag.List

@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,28 +26,6 @@ func (p Problem) String() string {
 
 // maxProblems is how many problems are listed; more do not help anybody to repair a reply.
 const maxProblems = 20
-
-// Decode checks bytes that are one JSON object and nothing else; nothing is repaired. The object is nil
-// when there are problems.
-func Decode(k *Kind, raw []byte) (Object, []Problem) {
-	source := string(bytes.TrimSpace(raw))
-	r := &reader{source: source}
-	var n node
-	if !r.value(&n) {
-		return nil, []Problem{{"", "not valid JSON: " + r.bad.describe(source)}}
-	}
-	if r.pos < len(source) {
-		return nil, []Problem{{"", fmt.Sprintf("something follows the JSON value at byte %d%s", r.pos, near(source, r.pos))}}
-	}
-	if n.shape != object {
-		return nil, []Problem{{"", "must be an object, got " + n.shape.String()}}
-	}
-	c := check(k, n)
-	if len(c.problems) > 0 {
-		return nil, c.problems
-	}
-	return k.Fill(c.object), nil
-}
 
 // checked is an object held against a kind. The object has what was written and no defaults.
 type checked struct {

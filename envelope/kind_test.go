@@ -1,7 +1,9 @@
 package envelope
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -101,12 +103,12 @@ func TestExampleIsNoReport(t *testing.T) {
 		if !strings.HasPrefix(example, "{\n  \"status\": \"success | fail | blocked\",\n") {
 			t.Errorf("%s: status does not come first: %s", k.Name, example)
 		}
-		if o, _ := Decode(&k, []byte(example)); o != nil {
+		if o, _ := decode(&k, []byte(example)); o != nil {
 			t.Errorf("%s: the example is accepted: %v", k.Name, o)
 		}
 		filled := strings.NewReplacer("success | fail | blocked", "success", "trivial | normal | complex", "normal",
 			"low | high", "low", "a | b", "a").Replace(example)
-		if _, problems := Decode(&k, []byte(filled)); problems != nil {
+		if _, problems := decode(&k, []byte(filled)); problems != nil {
 			t.Errorf("%s: the filled in example is refused: %v\n%s", k.Name, problems, filled)
 		}
 		for _, f := range k.Fields {
@@ -117,9 +119,31 @@ func TestExampleIsNoReport(t *testing.T) {
 	}
 }
 
+// decode checks bytes that are one JSON object and nothing else; nothing is repaired. The object is nil when there are
+// problems.
+func decode(k *Kind, raw []byte) (Object, []Problem) {
+	source := string(bytes.TrimSpace(raw))
+	r := &reader{source: source}
+	var n node
+	if !r.value(&n) {
+		return nil, []Problem{{"", "not valid JSON: " + r.bad.describe(source)}}
+	}
+	if r.pos < len(source) {
+		return nil, []Problem{{"", fmt.Sprintf("something follows the JSON value at byte %d%s", r.pos, near(source, r.pos))}}
+	}
+	if n.shape != object {
+		return nil, []Problem{{"", "must be an object, got " + n.shape.String()}}
+	}
+	c := check(k, n)
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return k.Fill(c.object), nil
+}
+
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	got, problems := Decode(triage(), []byte(` {"status":"success","severity":"low","count":3.0,"id":9007199254740993,"ratio":1e-2,
+	got, problems := decode(triage(), []byte(` {"status":"success","severity":"low","count":3.0,"id":9007199254740993,"ratio":1e-2,
 		"tags":["b"],"main":"a.go","where":{"file":"b.go"},"places":[{"file":"c.go","sure":true},{"file":"d.go"}],
 		"extra":{"n":null,"i":7,"f":0.5,"e":1.0,"big":123456789012345678901234567890,"l":[true,"x"]}}
 	`))
@@ -165,7 +189,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"status":"success","severity":"low","places":[{"file":""}]}`:          "places[0].file: is empty",
 		`{"status":"success","severity":"low","where":{"file":"a","Line":1}}`:   `where.Line: the key is spelled "line"`,
 	} {
-		o, problems := Decode(triage(), []byte(raw))
+		o, problems := decode(triage(), []byte(raw))
 		if o != nil || !strings.Contains(joined(problems), want) {
 			t.Errorf("%s: got %v, %q; want %q", raw, o, joined(problems), want)
 		}
@@ -216,7 +240,7 @@ func TestFillSharesNothing(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	plan, problems := Decode(builtin(t, "plan"), []byte(`{"status":"success","artifacts":["specs/p.md"],
+	plan, problems := decode(builtin(t, "plan"), []byte(`{"status":"success","artifacts":["specs/p.md"],
 		"steps":[{"id":"a","files":["x.go"]},{"id":"b","files":["y.go","x.go"]}],"change_limits":[{"quote":"q","paths":["api/"]}]}`))
 	if problems != nil {
 		t.Fatal(problems)

@@ -114,7 +114,7 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: %v", k.Name, err)
 			}
-			again, problems := Decode(k, raw)
+			again, problems := decode(k, raw)
 			if problems != nil || !reflect.DeepEqual(again, got.Envelope) {
 				t.Fatalf("%s: accepted %#v, which is %v, %#v", k.Name, got.Envelope, problems, again)
 			}

@@ -59,14 +59,3 @@ func (s State) Open() []graph.PhaseID {
 	}
 	return out
 }
-
-// Blocked are the phases that said they cannot go on, in list order.
-func (s State) Blocked() []graph.PhaseID {
-	var out []graph.PhaseID
-	for i, ph := range s.phases {
-		if ph.status == Blocked && ph.result != nil && ph.result.outcome == blockedOut {
-			out = append(out, graph.PhaseID(i))
-		}
-	}
-	return out
-}

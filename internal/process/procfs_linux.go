@@ -281,18 +281,14 @@ func reap(pid int) {
 	unix.Wait4(pid, nil, unix.WNOHANG, nil)
 }
 
-// StartTime returns when a process was started, in clock ticks after boot, and the id of this boot: together
-// with the pid they name a process for good. It fails when the process is gone.
-func StartTime(pid int) (ticks uint64, boot string, err error) {
-	s, ok := readStat(pid)
-	if !ok {
-		return 0, "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
-	}
-	boot, err = bootID()
-	return s.start, boot, err
+// startTime is when a process was started, in clock ticks after boot: with the pid it names a process for good, as long as
+// the machine runs. It is 0 when the process is gone.
+func startTime(pid int) uint64 {
+	s, _ := readStat(pid)
+	return s.start
 }
 
-// now is the time as StartTime counts it; 0 when it is not known.
+// now is the time as startTime counts it; 0 when it is not known.
 func now() uint64 {
 	const perSecond = 100 // clock ticks, as the kernel tells them to programs
 	var t unix.Timespec
@@ -301,11 +297,3 @@ func now() uint64 {
 	}
 	return uint64(t.Nano()) / (uint64(time.Second) / perSecond)
 }
-
-var bootID = sync.OnceValues(func() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("read the boot id: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
-})

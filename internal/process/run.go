@@ -35,11 +35,11 @@ var started atomic.Int64 // makes the tokens of one Foundry process distinct
 
 // newToken is a value of ownToken that no other program has.
 func newToken() string {
-	self := selfIdentity()
-	return fmt.Sprintf("%d.%d.%d", self.Pid, self.Start, started.Add(1))
+	return fmt.Sprintf("%d.%d.%d", os.Getpid(), ownStart(), started.Add(1))
 }
 
-var selfIdentity = sync.OnceValue(func() Identity { return Identify(os.Getpid()) })
+// ownStart is when this process was started, 0 where the system does not tell.
+var ownStart = sync.OnceValue(func() uint64 { return startTime(os.Getpid()) })
 
 // Run runs a program to its end and returns how it ended. It returns only when the program and everything it
 // started are gone, or were sent KILL and would not go. Cancelling ctx stops the program in order: TERM, the

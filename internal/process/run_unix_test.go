@@ -586,34 +586,6 @@ func TestGuardClose(t *testing.T) {
 	}
 }
 
-func TestIdentity(t *testing.T) {
-	t.Parallel()
-	if !canList {
-		t.Skip("start times are only known on Linux")
-	}
-	var id Identity
-	done := make(chan Result)
-	ready := make(chan struct{})
-	go func() {
-		done <- Run(context.Background(), Spec{Shell: `trap "" TERM; sleep 60; sleep 60`, Started: func(pid int) { id = Identify(pid); close(ready) }})
-	}()
-	<-ready
-	other := id
-	other.Start++
-	if other.Alive() || other.EndGroup(time.Second) {
-		t.Error("a process with another start time was taken for this one")
-	}
-	if !id.Alive() || !id.EndGroup(50*time.Millisecond) {
-		t.Error("the process was not ended")
-	}
-	if r := <-done; r.Reason != Signalled {
-		t.Errorf("got %s", r.Reason)
-	}
-	if id.Alive() {
-		t.Error("it is still said to be alive")
-	}
-}
-
 func TestLock(t *testing.T) {
 	t.Parallel()
 	p := filepath.Join(t.TempDir(), "lock")

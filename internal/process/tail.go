@@ -29,7 +29,6 @@ type Tail struct {
 	state   scan
 	cr      bool   // a carriage return was seen: the next character begins the line anew
 	part    []byte // the beginning of a rune
-	total   int64
 	nuls    int64
 	invalid int64
 	broken  []byte // the beginning of a rune, for counting
@@ -56,7 +55,6 @@ func NewTail(n int) *Tail { return &Tail{size: n} }
 // Write takes a piece of output. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
-	t.total += int64(n)
 	t.count(p)
 	for len(p) > 0 {
 		k := min(len(p), waiting*t.size-len(t.raw))
@@ -335,9 +333,6 @@ func (t *Tail) Text() string {
 	}
 	return s
 }
-
-// Total returns how many bytes were written in all.
-func (t *Tail) Total() int64 { return t.total }
 
 // Binary reports whether the output had bytes that no text has, and how many: NUL, or what is no UTF-8.
 func (t *Tail) Binary() (nuls, invalid int64) { return t.nuls, t.invalid + int64(len(t.broken)) }

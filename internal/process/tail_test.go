@@ -78,8 +78,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 	tail = NewTail(100)
 	tail.Write(bytes.Repeat([]byte{0, 1, 0xff}, 1<<16))
-	if nuls, invalid := tail.Binary(); nuls != 1<<16 || invalid != 1<<16 || tail.Total() != 3<<16 {
-		t.Errorf("counted %d NULs and %d invalid of %d", nuls, invalid, tail.Total())
+	if nuls, invalid := tail.Binary(); nuls != 1<<16 || invalid != 1<<16 {
+		t.Errorf("counted %d NULs and %d invalid", nuls, invalid)
 	}
 	tail = NewTail(10)
 	tail.Write([]byte("FAIL: last words"))
