@@ -112,12 +112,10 @@ func (c *Catalogue) resolveAgent(a *schema.Agent) *agentDef {
 		def.harness, def.tried = other, true
 	}
 	if project := &c.user.Project; def.harness == project.Harness.Value {
-		inherit(&def.a.Model, project.Model)
-		if !def.a.Argv.Set {
-			def.a.Argv = project.Argv
-		}
-		inherit(&def.a.Models.Light, project.Models.Light)
-		inherit(&def.a.Models.Heavy, project.Models.Heavy)
+		inherit(&def.a.Model, def.a.Model.Set, project.Model)
+		inherit(&def.a.Argv, def.a.Argv.Set, project.Argv)
+		inherit(&def.a.Models.Light, def.a.Models.Light.Set, project.Models.Light)
+		inherit(&def.a.Models.Heavy, def.a.Models.Heavy.Set, project.Models.Heavy)
 	}
 	def.system, def.hasSys = c.prose(def.a.System, &def.list)
 	def.prompt, def.hasPr = c.prose(def.a.Prompt, &def.list)
@@ -147,41 +145,31 @@ func mergeAgent(parent, child schema.Agent, parentHarness string) schema.Agent {
 	if child.Harness.Set && child.Harness.Value != parentHarness {
 		forHarness(&parent)
 	}
-	inherit(&out.Description, parent.Description)
-	inherit(&out.Harness, parent.Harness)
-	inherit(&out.Model, parent.Model)
-	inherit(&out.Models.Light, parent.Models.Light)
-	inherit(&out.Models.Heavy, parent.Models.Heavy)
-	inherit(&out.Effort, parent.Effort)
-	inherit(&out.Envelope, parent.Envelope)
-	inherit(&out.Permissions, parent.Permissions)
-	inheritList(&out.Argv, parent.Argv)
-	inheritList(&out.Allow, parent.Allow)
-	inheritList(&out.Deny, parent.Deny)
-	inheritList(&out.Writes, parent.Writes)
-	inheritList(&out.Protect, parent.Protect)
-	inheritList(&out.Sandbox.Write, parent.Sandbox.Write)
+	inherit(&out.Description, out.Description.Set, parent.Description)
+	inherit(&out.Harness, out.Harness.Set, parent.Harness)
+	inherit(&out.Model, out.Model.Set, parent.Model)
+	inherit(&out.Models.Light, out.Models.Light.Set, parent.Models.Light)
+	inherit(&out.Models.Heavy, out.Models.Heavy.Set, parent.Models.Heavy)
+	inherit(&out.Effort, out.Effort.Set, parent.Effort)
+	inherit(&out.Envelope, out.Envelope.Set, parent.Envelope)
+	inherit(&out.Permissions, out.Permissions.Set, parent.Permissions)
+	inherit(&out.Argv, out.Argv.Set, parent.Argv)
+	inherit(&out.Allow, out.Allow.Set, parent.Allow)
+	inherit(&out.Deny, out.Deny.Set, parent.Deny)
+	inherit(&out.Writes, out.Writes.Set, parent.Writes)
+	inherit(&out.Protect, out.Protect.Set, parent.Protect)
+	inherit(&out.Sandbox.Write, out.Sandbox.Write.Set, parent.Sandbox.Write)
 	if parent.Sandbox.Set && !out.Sandbox.Set {
 		out.Sandbox.Set, out.Sandbox.Span = true, parent.Sandbox.Span
 	}
 	if !out.ScriptSet {
 		out.Script, out.ScriptSet = parent.Script, parent.ScriptSet
 	}
-	if !out.System.Set() {
-		out.System = parent.System
-	}
-	if !out.Prompt.Set() {
-		out.Prompt = parent.Prompt
-	}
-	if !out.EnvelopeRetries.Set {
-		out.EnvelopeRetries = parent.EnvelopeRetries
-	}
-	if !out.TurnTimeout.Set {
-		out.TurnTimeout = parent.TurnTimeout
-	}
-	if !out.StallTimeout.Set {
-		out.StallTimeout = parent.StallTimeout
-	}
+	inherit(&out.System, out.System.Set(), parent.System)
+	inherit(&out.Prompt, out.Prompt.Set(), parent.Prompt)
+	inherit(&out.EnvelopeRetries, out.EnvelopeRetries.Set, parent.EnvelopeRetries)
+	inherit(&out.TurnTimeout, out.TurnTimeout.Set, parent.TurnTimeout)
+	inherit(&out.StallTimeout, out.StallTimeout.Set, parent.StallTimeout)
 	out.Env = mergePairs(parent.Env, out.Env)
 	return out
 }
@@ -192,16 +180,25 @@ func forHarness(a *schema.Agent) {
 	a.Argv, a.Script, a.ScriptSet = schema.Texts{}, nil, false
 }
 
-func inherit(t *schema.Text, from schema.Text) {
-	if !t.Set {
-		*t = from
+// inherit takes over what is not set.
+func inherit[T any](to *T, set bool, from T) {
+	if !set {
+		*to = from
 	}
 }
 
-func inheritList(t *schema.Texts, from schema.Texts) {
-	if !t.Set {
-		*t = from
+// overlaid is a list with another laid over it: what has the same name is replaced, what has not is added.
+func overlaid[T any](list, over []T, name func(*T) string) []T {
+	out := slices.Clone(list)
+	for i := range over {
+		at := slices.IndexFunc(out, func(o T) bool { return name(&o) == name(&over[i]) })
+		if at >= 0 {
+			out[at] = over[i]
+		} else {
+			out = append(out, over[i])
+		}
 	}
+	return out
 }
 
 // mergePairs lays the entries of the later maps over those of the earlier ones.
@@ -212,19 +209,7 @@ func mergePairs(maps ...schema.Pairs) schema.Pairs {
 			continue
 		}
 		out.Set, out.Span = true, m.Span
-		if out.Items == nil {
-			out.Items = m.Items
-			continue
-		}
-		out.Items = slices.Clone(out.Items)
-		for _, p := range m.Items {
-			i := slices.IndexFunc(out.Items, func(o schema.Pair) bool { return o.Name.Value == p.Name.Value })
-			if i >= 0 {
-				out.Items[i] = p
-			} else {
-				out.Items = append(out.Items, p)
-			}
-		}
+		out.Items = overlaid(out.Items, m.Items, func(p *schema.Pair) string { return p.Name.Value })
 	}
 	return out
 }

@@ -97,68 +97,30 @@ func patched(base schema.Phase, x *schema.Patch) schema.Phase {
 		{&out.Agent, &base.Agent}, {&out.Envelope, &base.Envelope}, {&out.Model, &base.Model}, {&out.Command, &base.Command},
 		{&out.Review, &base.Review}, {&out.Builtin, &base.Builtin}, {&out.Message, &base.Message}, {&out.Ask, &base.Ask}, {&out.Call, &base.Call},
 	} {
-		inherit(t.to, *t.from)
+		inherit(t.to, t.to.Set, *t.from)
 	}
 	for _, t := range []struct{ to, from *schema.Texts }{
 		{&out.Needs, &base.Needs}, {&out.Writes, &base.Writes}, {&out.Protect, &base.Protect}, {&out.Inputs, &base.Inputs}, {&out.Sources, &base.Sources},
 	} {
-		inheritList(t.to, *t.from)
+		inherit(t.to, t.to.Set, *t.from)
 	}
-	if !out.Detour.Set {
-		out.Detour = base.Detour
-	}
-	if !out.Optional.Set {
-		out.Optional = base.Optional
-	}
-	if !out.Route.Set {
-		out.Route = base.Route
-	}
-	if out.Gates == nil {
-		out.Gates = base.Gates
-	}
-	if !out.Each.Set {
-		out.Each = base.Each
-	}
-	if !out.Timeout.Set {
-		out.Timeout = base.Timeout
-	}
-	if !out.Prompt.Set() {
-		out.Prompt = base.Prompt
-	}
-	if !out.Session.Set {
-		out.Session = base.Session
-	}
-	if !out.Reuse.Set {
-		out.Reuse = base.Reuse
-	}
-	if !out.Retries.Set {
-		out.Retries = base.Retries
-	}
-	if !out.ReviewRetries.Set {
-		out.ReviewRetries = base.ReviewRetries
-	}
-	if !out.RevertRejected.Set {
-		out.RevertRejected = base.RevertRejected
-	}
-	if !out.Run.Set() {
-		out.Run = base.Run
-	}
-	if !out.Repeat.Set {
-		out.Repeat = base.Repeat
-	}
-	if !hasExitCodes(out.ExitCodes) {
-		out.ExitCodes = base.ExitCodes
-	}
+	inherit(&out.Detour, out.Detour.Set, base.Detour)
+	inherit(&out.Optional, out.Optional.Set, base.Optional)
+	inherit(&out.Route, out.Route.Set, base.Route)
+	inherit(&out.Gates, out.Gates != nil, base.Gates)
+	inherit(&out.Each, out.Each.Set, base.Each)
+	inherit(&out.Timeout, out.Timeout.Set, base.Timeout)
+	inherit(&out.Prompt, out.Prompt.Set(), base.Prompt)
+	inherit(&out.Session, out.Session.Set, base.Session)
+	inherit(&out.Reuse, out.Reuse.Set, base.Reuse)
+	inherit(&out.Retries, out.Retries.Set, base.Retries)
+	inherit(&out.ReviewRetries, out.ReviewRetries.Set, base.ReviewRetries)
+	inherit(&out.RevertRejected, out.RevertRejected.Set, base.RevertRejected)
+	inherit(&out.Run, out.Run.Set(), base.Run)
+	inherit(&out.Repeat, out.Repeat.Set, base.Repeat)
+	inherit(&out.ExitCodes, hasExitCodes(out.ExitCodes), base.ExitCodes)
 	out.Env, out.Set = mergePairs(base.Env, out.Env), mergePairs(base.Set, out.Set)
-	out.Outputs = slices.Clone(base.Outputs)
-	for _, o := range x.Phase.Outputs {
-		i := slices.IndexFunc(out.Outputs, func(old schema.Output) bool { return old.Name.Value == o.Name.Value })
-		if i >= 0 {
-			out.Outputs[i] = o
-		} else {
-			out.Outputs = append(out.Outputs, o)
-		}
-	}
+	out.Outputs = overlaid(base.Outputs, x.Phase.Outputs, func(o *schema.Output) string { return o.Name.Value })
 	return out
 }
 

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,56 +75,28 @@ func cutBuiltin(name string) (string, bool) {
 // mergePipeline lays a pipeline over the one it extends: maps merge, lists replace.
 func mergePipeline(parent, child schema.Pipeline) schema.Pipeline {
 	out := child
-	inherit(&out.Description, parent.Description)
-	inherit(&out.Request, parent.Request)
-	inherit(&out.Isolation, parent.Isolation)
-	inherit(&out.Merge, parent.Merge)
-	inherit(&out.Accept, parent.Accept)
-	inheritList(&out.Protect, parent.Protect)
-	if !out.FailFast.Set {
-		out.FailFast = parent.FailFast
-	}
-	if !out.KeepGoing.Set {
-		out.KeepGoing = parent.KeepGoing
-	}
-	if out.Criteria == nil {
-		out.Criteria = parent.Criteria
-	}
-	if out.Phases == nil {
-		out.Phases = parent.Phases
-	}
+	inherit(&out.Description, out.Description.Set, parent.Description)
+	inherit(&out.Request, out.Request.Set, parent.Request)
+	inherit(&out.Isolation, out.Isolation.Set, parent.Isolation)
+	inherit(&out.Merge, out.Merge.Set, parent.Merge)
+	inherit(&out.Accept, out.Accept.Set, parent.Accept)
+	inherit(&out.Protect, out.Protect.Set, parent.Protect)
+	inherit(&out.FailFast, out.FailFast.Set, parent.FailFast)
+	inherit(&out.KeepGoing, out.KeepGoing.Set, parent.KeepGoing)
+	inherit(&out.Criteria, out.Criteria != nil, parent.Criteria)
+	inherit(&out.Phases, out.Phases != nil, parent.Phases)
 	for _, l := range []struct{ to, from *schema.AfterList }{
 		{&out.After.Accepted, &parent.After.Accepted}, {&out.After.Rejected, &parent.After.Rejected}, {&out.After.Always, &parent.After.Always},
 	} {
-		if !l.to.Set {
-			*l.to = *l.from
-		}
+		inherit(l.to, l.to.Set, *l.from)
 	}
-	out.Params = slices.Clone(parent.Params)
-	for _, p := range child.Params {
-		i := slices.IndexFunc(out.Params, func(o schema.Param) bool { return o.Name.Value == p.Name.Value })
-		if i >= 0 {
-			out.Params[i] = p
-		} else {
-			out.Params = append(out.Params, p)
-		}
-	}
+	out.Params = overlaid(parent.Params, child.Params, func(p *schema.Param) string { return p.Name.Value })
 	l, up := &out.Limits, &parent.Limits
-	if !l.Time.Set {
-		l.Time = up.Time
-	}
-	if !l.Turns.Set {
-		l.Turns = up.Turns
-	}
-	if !l.Tokens.Set {
-		l.Tokens = up.Tokens
-	}
-	if !l.Cost.Set {
-		l.Cost = up.Cost
-	}
-	if !l.Phases.Set {
-		l.Phases = up.Phases
-	}
+	inherit(&l.Time, l.Time.Set, up.Time)
+	inherit(&l.Turns, l.Turns.Set, up.Turns)
+	inherit(&l.Tokens, l.Tokens.Set, up.Tokens)
+	inherit(&l.Cost, l.Cost.Set, up.Cost)
+	inherit(&l.Phases, l.Phases.Set, up.Phases)
 	return out
 }
 
