@@ -211,8 +211,7 @@ func endAll(groups map[int]uint64, token string) {
 	for _, g := range live {
 		g.terminate()
 	}
-	End(outside(Survivors(token), live...), false)
-	for {
+	for first := true; ; first = false {
 		left := 0
 		late := time.Since(begin) >= guardGrace
 		for _, g := range live {
@@ -225,8 +224,11 @@ func endAll(groups map[int]uint64, token string) {
 			}
 		}
 		more := Survivors(token)
-		if late {
+		switch {
+		case late:
 			End(more, true)
+		case first:
+			End(outside(more, live...), false)
 		}
 		if left+len(more) == 0 || time.Since(begin) > guardGrace+closeTime {
 			return

@@ -27,9 +27,7 @@ func AdoptOrphans() (stop func(), err error) {
 		for {
 			select {
 			case <-look.C:
-				if dead, err := hasEnded(unix.P_ALL, 0); dead && err == nil {
-					reapOrphans()
-				}
+				reapOrphans()
 			case <-done:
 				return
 			}
@@ -59,8 +57,12 @@ func keepChildren() {
 	}
 }
 
-// reapOrphans takes the status of dead children that came from other sessions and that nobody waits for.
+// reapOrphans takes the status of dead children that came from other sessions and that nobody waits for. Mostly there is
+// no dead child at all, which the system says at once.
 func reapOrphans() {
+	if dead, _ := hasEnded(unix.P_ALL, 0); !dead {
+		return
+	}
 	self := os.Getpid()
 	session, err := unix.Getsid(0)
 	if err != nil {
