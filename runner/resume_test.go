@@ -179,3 +179,57 @@ func TestResumeChangesJobs(t *testing.T) {
 		}
 	}
 }
+
+// A jump that a budget could not pay is taken once more is granted, and what led to it is not done again: in the run's own
+// pipeline, in a call, and in what an item calls.
+func TestResumeTakesTheJumpThatDidNotFit(t *testing.T) {
+	t.Parallel()
+	for name, pipeline := range map[string]string{
+		"": `    limits: {turns: 1}
+    phases:
+      - {id: build, agent: coder}
+      - {id: test, run: make test, route: ["on fail -> build retry 1"]}
+`,
+		"sub": `    limits: {turns: 1}
+    phases:
+      - {id: sub, call: looped}
+      - {id: last, run: make}
+` + looped,
+		"sub/deep": `    limits: {turns: 1}
+    phases:
+      - {id: sub, call: outer}
+  outer:
+    phases:
+      - {id: deep, call: looped}
+` + looped,
+		"each[x]": `    limits: {turns: 1}
+    phases:
+      - {id: each, call: looped, each: {in: lines("x"), limit: 1}}
+` + looped,
+	} {
+		sc := begin(t, pipeline, RunInfo{})
+		sc.g = sc.s.Graph(sc.g)
+		in := func(phase string) string { return strings.TrimPrefix(name+"/"+phase, "/") }
+		sc.agent(in("build"), success)
+		sc.exit(in("test"), 1)
+		sc.end(RunRejected, "budget:turns")
+		sc.feed(Event{Kind: GrantGiven, Limit: "turns", Grant: 5})
+		sc.feed(Event{Kind: RunResumed})
+		if name == "" {
+			sc.want("snapshot")
+			sc.feed(Event{Kind: SnapshotTaken, Tree: "two"})
+		} else {
+			sc.want("snapshot " + name)
+			sc.tree(name, "two")
+		}
+		sc.want("snapshot " + in("build"))
+		if n := sc.visits(in("test")); n != 1 {
+			t.Errorf("%s was entered %d times", in("test"), n)
+		}
+		sc.agent(in("build"), success)
+		sc.exit(in("test"), 0)
+		if sc.status(in("test")) != Success {
+			t.Errorf("%s is %s", in("test"), sc.status(in("test")))
+		}
+	}
+}

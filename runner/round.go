@@ -88,8 +88,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// goesOnToJump says whether the run was stopped before a jump that it could not pay.
+// goesOnToJump says whether the run was stopped before a jump that it could not pay, of its own or in a call.
 func (m *machine) goesOnToJump() bool {
 	p := m.s.ender
-	return p >= 0 && m.owner(p) < 0 && m.s.phases[p].pending >= 0
+	return p >= 0 && m.s.phases[p].pending >= 0
 }
