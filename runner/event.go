@@ -134,6 +134,7 @@ type Event struct {
 	Agents    int             `json:"agents,omitempty"`     // run.resumed: agent phases among them, when Jobs is given
 	To        int             `json:"to,omitempty"`         // run.rewound: the number of the fact after which the visit began
 	Suspects  []string        `json:"suspects,omitempty"`   // snapshot.taken: what ran while the violations came about; a criterion as "criterion NAME"
+	Culprit   string          `json:"culprit,omitempty"`    // run.ended: the phase that the reason speaks of, within calls and lists the innermost
 	Criterion string          `json:"criterion,omitempty"`  // criterion.checked
 	Optional  bool            `json:"optional,omitempty"`   // criterion.checked: it is reported, and decides nothing
 	After     string          `json:"after,omitempty"`      // after.*: its id; the list that it stands in is the purpose

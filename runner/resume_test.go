@@ -233,3 +233,32 @@ func TestResumeTakesTheJumpThatDidNotFit(t *testing.T) {
 		}
 	}
 }
+
+// The end of a run names the phase that its reason speaks of, in list order, whatever failed last.
+func TestEndNamesTheCulprit(t *testing.T) {
+	t.Parallel()
+	for want, pipeline := range map[string]string{
+		"b":       "{id: a, run: make, needs: []}, {id: b, run: make, needs: []}, {id: c, run: make, needs: []}",
+		"c":       `{id: a, run: make, needs: []}, {id: b, run: make, needs: [], route: ["on fail -> next"]}, {id: c, run: make, needs: []}`,
+		"sub/y":   "{id: a, run: make, needs: []}, {id: sub, call: inner, needs: []}, {id: c, run: make, needs: []}",
+		"many[y]": `{id: a, run: make, needs: []}, {id: many, each: {in: lines("x\ny\nz"), limit: 3}, run: make, needs: []}, {id: c, run: make, needs: []}`,
+	} {
+		sc := begin(t, "    phases: ["+pipeline+"]\n  inner:\n    phases: [{id: x, run: make, needs: []}, {id: y, run: make, needs: []}, {id: z, run: make, needs: []}]\n", RunInfo{Jobs: 9})
+		sc.g = sc.s.Graph(sc.g)
+		for _, name := range []string{"a", "sub/x", "many[x]"} {
+			if _, ok := sc.g.Lookup(name); ok {
+				sc.exit(name, 0)
+			}
+		}
+		for _, name := range []string{"c", "sub/z", "many[z]", "b", "sub/y", "many[y]"} {
+			if _, ok := sc.g.Lookup(name); ok {
+				sc.exit(name, 1)
+			}
+		}
+		sc.verdict()
+		sc.end(RunRejected, "unmatched")
+		if last := sc.log[len(sc.log)-1]; last.Kind != RunEnded || last.Culprit != want {
+			t.Errorf("%s names %q, want %s", last.Kind, last.Culprit, want)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // words are the fields that hold no text from outside: names, words of a closed list, digests, what only decisions have.
-var words = strings.Fields(`Kind Phase Item Calls Status Reason Rule Target Tree Ref Kept Purpose Agent Harness Model Session File Criterion After Gate Outcome Answer
+var words = strings.Fields(`Kind Phase Item Calls Status Reason Rule Target Tree Ref Kept Purpose Agent Harness Model Session File Criterion Culprit After Gate Outcome Answer
 	Limit Commit Envelope Reused.Phase Reused.Run Run.Only Run.ID Run.Pipeline Run.From Run.Until Run.File Run.FileCommit Run.Isolation Run.Merge Run.Base Run.Branch Run.BranchPoint
 	Run.Worktree Run.Fingerprint Run.Version Base Worktree Inputs.Name Inputs.Digest Each Items.Name Items.ID Items.Needs Items.Model Reply.Stop Result.Signal Result.Missing Outside.Change Outside.By Tool.Kind Tool.Whole`)
 

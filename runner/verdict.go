@@ -158,8 +158,26 @@ func (m *machine) close(status RunStatus, reason, text string, seen []Seen) {
 	e := Event{Kind: RunEnded, Status: status.String(), Reason: reason, Text: text, Seen: seen}
 	if status == RunAccepted {
 		e.Tree = m.s.tree
+	} else {
+		e.Culprit = m.culprit(reason)
 	}
 	m.record(e)
+}
+
+// culprit is the name of the phase that the reason of a run which was not accepted speaks of, the innermost one; "" when it
+// speaks of none. A budget speaks of one only when it did not pay for its jump.
+func (m *machine) culprit(reason string) string {
+	p := m.s.ender
+	if p < 0 || strings.HasPrefix(reason, ReasonBudget+":") && m.s.phases[p].pending < 0 {
+		return ""
+	}
+	for {
+		ph := m.s.phases[p]
+		if ph.call == nil || ph.status != Fail || ph.call.ender < 0 {
+			return m.g.Phases[p].Name
+		}
+		p = ph.call.ender
+	}
 }
 
 // CriterionOutcome is what a criterion's command came to: passed, failed, or unverified when it could not be run. A shell

@@ -18,7 +18,7 @@ func hostile() *tape {
 		runner.Event{Kind: runner.BoundaryChecked, Changed: []string{"<script>|\n# x.go"}, Outside: []runner.Violation{{Path: bad, Change: "changed", Reason: bad, Note: bad}}},
 		gate(bad, "empty"), command(bad, 1, bad), ended("fail", "exit", bad), runner.Event{Kind: runner.RouteTaken, Rule: bad, Target: "p", Seen: []runner.Seen{{Term: bad, Value: bad}}})
 	l.on("ship", 1, entered, runner.Event{Kind: runner.AskRaised, Text: bad}, runner.Event{Kind: runner.AskAnswered, Answer: "reject", Who: bad, Text: bad}, ended("fail", "rejected", bad))
-	return l.add(runner.Event{Kind: runner.Warned, Text: bad}, runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "spent", Text: bad, Hint: bad})
+	return l.add(runner.Event{Kind: runner.Warned, Text: bad}, runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "spent", Text: bad, Hint: bad, Culprit: "ship"})
 }
 
 // reusing is a run that started nothing, and in which people spoke.

@@ -40,7 +40,7 @@ func (t *Trace) Add(e *runner.Event) {
 		t.criterion(e)
 	}
 	if e.Kind == runner.WorldFailed {
-		t.Text, t.Hint, t.blame = e.Text, e.Hint, e.Phase
+		t.Text, t.Hint = e.Text, e.Hint
 	}
 	if e.Kind == runner.Warned {
 		t.Warnings = append(t.Warnings, e.Phase+": "+e.Text)
@@ -96,7 +96,7 @@ func (t *Trace) addRun(e *runner.Event) {
 			t.Info.Jobs, t.Info.Agents = e.Jobs, e.Agents
 		}
 	case runner.RunEnded:
-		t.Seen = e.Seen
+		t.Seen, t.blame = e.Seen, e.Culprit
 		if e.Text != "" {
 			t.Text = e.Text
 		}
@@ -216,9 +216,6 @@ func (t *Trace) addVisit(p *Phase, v *Visit, e *runner.Event) {
 		v.end(e, e.Status)
 		v.Seen = e.Seen
 		t.closeAsk(p.Name)
-		if e.Status == "success" {
-			t.absolve(p.Name)
-		}
 	case runner.PhaseStopped:
 		p.Status, p.Why = "stopped", first(e.Text, e.Reason)
 		v.end(e, "stopped")
@@ -273,44 +270,17 @@ func (t *Trace) route(v *Visit, e *runner.Event) {
 		}
 		v.Route = r
 		t.routes[e.Target] = r
-		switch {
-		case e.Target != "abort":
-			t.absolve(e.Phase)
-		case !runner.Within(e.Phase, t.blame):
-			t.blame = e.Phase
-		}
 	case runner.RouteSpent:
 		v.Spent = append(v.Spent, *r)
-		if !strings.HasSuffix(e.Phase, "]") { // an item has failed, and the others go on
-			t.blame = e.Phase
-		}
 	}
 }
 
-// absolve: a call passed, or a rule took its failure, so what ended its pipeline did not end the run.
-func (t *Trace) absolve(call string) {
-	if runner.Within(call, t.blame) {
-		t.blame = ""
-	}
-}
-
-// Culprit is the phase to look at when a run was not accepted: the one whose rule ended it, else the one that
-// failed last and still stands failed, or, of a run that waits, is blocked, else the one that a false term of acceptance names; "" when there is none.
+// Culprit is the phase to look at when a run was not accepted, the one that its reason speaks of; else the one that a false
+// term of acceptance names, else, in the order of the pipeline, the first that stands failed or, of a run that waits, is
+// blocked; "" when there is none.
 func (t *Trace) Culprit() string {
-	if t.blame != "" {
+	if t.blame != "" || t.Status == "accepted" || t.Word == runner.ReasonCriterion {
 		return t.blame
-	}
-	name, at := "", time.Time{}
-	for _, p := range t.Phases {
-		if p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" || t.Status == "waiting" && p.Status != "blocked" {
-			continue
-		}
-		if v := p.Newest(); v != nil && !v.Ended.Before(at) {
-			name, at = p.Name, v.Ended
-		}
-	}
-	if name != "" || t.Status == "accepted" {
-		return t.within(name)
 	}
 	for _, s := range t.Seen {
 		if s.Value == "true" {
@@ -318,25 +288,32 @@ func (t *Trace) Culprit() string {
 		}
 		for _, p := range t.Phases {
 			if s.Term == "all_phases_pass" && p.Status == "unverified" || strings.Contains(s.Term, `"`+p.Name+`"`) || strings.Contains(s.Term, "phases."+p.Name+".") {
-				return p.Name
+				return t.within(p.Name)
 			}
+		}
+	}
+	for _, p := range t.Phases {
+		if p.Status == "blocked" && p.Newest() != nil || p.stands() && t.Status != "waiting" {
+			return t.within(p.Name)
 		}
 	}
 	return ""
 }
 
-// within is the phase of a call that failed last in it, the innermost one; the phase itself when it is no call.
+// stands says that the phase stands failed.
+func (p *Phase) stands() bool {
+	return (p.Status == "fail" || p.Status == "rejected") && p.Newest() != nil
+}
+
+// within is the first phase of a call or a list that stands failed or blocked, the innermost one; the phase itself when there
+// is none.
 func (t *Trace) within(name string) string {
-	inner, at := "", time.Time{}
 	for _, p := range t.Phases {
-		if !runner.Within(name, p.Name) || p.Status != "fail" && p.Status != "rejected" && p.Status != "blocked" {
-			continue
-		}
-		if v := p.Newest(); v != nil && !v.Holds() && !v.Ended.Before(at) {
-			inner, at = p.Name, v.Ended
+		if v := p.Newest(); runner.Within(name, p.Name) && v != nil && !v.Holds() && (p.stands() || p.Status == "blocked") {
+			return p.Name
 		}
 	}
-	return first(inner, name)
+	return name
 }
 
 func (t *Trace) closeAsk(phase string) {

@@ -267,6 +267,7 @@ func TestCulprit(t *testing.T) {
 	t.Parallel()
 	falsy := runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "acceptance", Seen: []runner.Seen{{Term: `passed("a")`, Value: "true"}, {Term: `passed("b")`, Value: "false"}}}
 	whole := runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "acceptance", Seen: []runner.Seen{{Term: "all_phases_pass", Value: "false"}}}
+	unmatched := runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "unmatched", Culprit: "a"}
 	for name, c := range map[string]struct {
 		log  *tape
 		want string
@@ -275,8 +276,10 @@ func TestCulprit(t *testing.T) {
 		"repaired":              {repaired(), ""},
 		"a term that is false":  {start("a", "b").on("a", 1, entered, ended("success", "", "")).add(falsy), "b"},
 		"not verified":          {start("a", "b").on("a", 1, entered, ended("success", "", "")).on("b", 1, entered, ended("unverified", "", "")).add(whole), "b"},
-		"the last that failed":  {start("a", "b").on("a", 1, entered, ended("fail", "exit", "")).at(9).on("b", 1, entered, ended("fail", "gate", "")).add(falsy), "b"},
-		"the one that aborted":  {start("a", "b").on("a", 1, entered, ended("fail", "exit", ""), runner.Event{Kind: runner.RouteTaken, Target: "abort"}).at(9).on("b", 1, runner.Event{Kind: runner.PhaseStopped}), "a"},
+		"the one of the term":   {start("a", "b").on("a", 1, entered, ended("fail", "exit", "")).at(9).on("b", 1, entered, ended("fail", "gate", "")).add(falsy), "b"},
+		"the one of the reason": {start("a", "b").on("a", 1, entered, ended("fail", "exit", "")).at(9).on("b", 1, entered, ended("fail", "gate", "")).add(unmatched), "a"},
+		"nobody":                {start("a").on("a", 1, entered, ended("fail", "exit", "")).add(runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "criterion"}), ""},
+		"the first in a call":   {start("a", "a/x", "a/y").on("a", 1, entered).on("a/y", 1, entered, ended("fail", "exit", "")).on("a/x", 1, entered, ended("fail", "exit", "")).on("a", 1, ended("fail", "unmatched", "")), "a/x"},
 		"forgotten by a resume": {refused().add(runner.Event{Kind: runner.RunResumed}).on("review", 2, runner.Event{Kind: runner.PhaseQueued}), ""},
 	} {
 		if got := TraceOf(id, c.log.events).Culprit(); got != c.want {

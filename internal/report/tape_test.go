@@ -133,7 +133,7 @@ func refused() *tape {
 		}
 	}
 	return l.on("review", 2, runner.Event{Kind: runner.RouteSpent, Rule: "on reject -> build retry 1", Target: "build", Used: 1, Of: 1}).
-		add(runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "spent", Text: "review -> build used 1 of 1"})
+		add(runner.Event{Kind: runner.RunEnded, Status: "rejected", Reason: "spent", Text: "review -> build used 1 of 1", Culprit: "review"})
 }
 
 func waiting() *tape {

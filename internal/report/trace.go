@@ -34,7 +34,7 @@ type Trace struct {
 
 	Settled, SettledHint string // what became of the work at the end, and what to do about it
 
-	blame   string // the phase whose rule or whose failure ended the run at once
+	blame   string // the phase that the reason of the run's end speaks of
 	byName  map[string]*Phase
 	routes  map[string]*Route // the newest route into a phase that it has not been entered by yet
 	pending map[string]*Route // by source: a jump that waits to be taken
