@@ -98,6 +98,16 @@ func (g *Graph) Inside(call, p PhaseID) bool {
 	return call < 0
 }
 
+// Near is the name of the phase that a mistyped one most likely meant, "" when none is near.
+func (g *Graph) Near(name string) string {
+	names := make([]string, len(g.Phases))
+	for i := range g.Phases {
+		names[i] = g.Phases[i].Name
+	}
+	slices.Sort(names)
+	return diag.Suggest(name, names)
+}
+
 // LookupIn finds a phase of the pipeline that a call runs, or of the graph's own for -1, by the name that it has
 // there.
 func (g *Graph) LookupIn(call PhaseID, local string) (PhaseID, bool) {

@@ -193,6 +193,14 @@ func (a *arranger) unknown(name string) error {
 	return p.hintf("`foundry --help` lists the flags; those of a command stand after it")
 }
 
+// hintNear adds the hint for a word that is none of the known ones: the nearest, else another hint.
+func (p *problem) hintNear(word string, known []string, other string, args ...any) *problem {
+	if like := near(word, slices.Clone(known)); like != "" {
+		return p.hintf("did you mean %s?", like)
+	}
+	return p.hintf(other, args...)
+}
+
 // near is what someone who typed word most likely meant, whatever the order of the candidates; "" when none
 // of them is near.
 func near(word string, candidates []string) string {

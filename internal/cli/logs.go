@@ -129,7 +129,10 @@ func knownPhase(pl *place, id, name string) error {
 			names = append(names, known)
 		}
 	}
-	return badUsage("run %s has no phase %q", id, name).hintf("it has %s", strings.Join(names, ", "))
+	if slices.Contains(names, "after."+name) {
+		return badUsage("run %s has no phase %q", id, name).hintf("did you mean after.%s?", name)
+	}
+	return badUsage("run %s has no phase %q", id, name).hintNear(name, names, "it has %s", strings.Join(names, ", "))
 }
 
 // printLogs prints what is new in the files of a phase, in the order of their making. last says that nothing will come

@@ -174,7 +174,7 @@ func (d *driving) from(name string) (string, error) {
 	case name == "":
 		return "", nil
 	case !ok:
-		return "", badUsage("--from %s: pipeline %s has no such phase", name, g.Pipeline).hintf("`foundry graph %s` lists them", g.Pipeline)
+		return "", badUsage("--from %s: pipeline %s has no such phase", name, g.Pipeline).hintNear(name, []string{now.Near(name)}, "`foundry graph %s` lists them", g.Pipeline)
 	}
 	if owner := now.Phases[id].Owner; owner >= 0 {
 		call, known := d.grown().Lookup(now.Phases[owner].Name)

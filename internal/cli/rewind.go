@@ -104,7 +104,7 @@ func (d *driving) beginning(phase string, visit int) (runner.Event, runner.State
 	id, ok := d.grown().Lookup(phase)
 	switch {
 	case !ok:
-		return e, none, badUsage("--to %s: pipeline %s has no such phase", phase, d.graph.Pipeline).hintf("`foundry show %s` lists them", d.rec.ID())
+		return e, none, badUsage("--to %s: pipeline %s has no such phase", phase, d.graph.Pipeline).hintNear(phase, []string{d.grown().Near(phase)}, "`foundry show %s` lists them", d.rec.ID())
 	case d.grown().Phases[id].Owner >= 0:
 		owner := &d.grown().Phases[d.grown().Phases[id].Owner]
 		return e, none, badUsage("--to %s: it belongs to %s, which is taken back as a whole", phase, owner.Name).hintf("--to %s", owner.Name)

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -105,7 +106,7 @@ func (s *session) show(c *cli.Context) error {
 		}
 		text, err := trace.Detail(phase, visit, s.style(), facts)
 		if err != nil {
-			return (&problem{exit: Usage, err: err}).hintf("`foundry show %s` lists its phases", id)
+			return noSuchPhase(err, trace, phase)
 		}
 		return s.print(text)
 	}
@@ -122,9 +123,21 @@ func (s *session) showJSON(trace *report.Trace, g *graph.Graph, arg string) erro
 	}
 	row, err := trace.PhaseRow(name, visit, g)
 	if err != nil {
-		return (&problem{exit: Usage, err: err}).hintf("`foundry show %s` lists its phases", trace.ID)
+		return noSuchPhase(err, trace, name)
 	}
 	return s.printJSON(row)
+}
+
+// noSuchPhase is the refusal of a phase, or of a visit, that a run does not have.
+func noSuchPhase(err error, trace *report.Trace, phase string) error {
+	var names []string
+	for _, p := range trace.Phases {
+		names = append(names, p.Name)
+	}
+	if slices.Contains(names, phase) {
+		names = nil // it is the visit that is not there
+	}
+	return (&problem{exit: Usage, err: err}).hintNear(phase, names, "`foundry show %s` lists its phases", trace.ID)
 }
 
 // recordsOnly is the place of the records alone: verbs that only read need no git.

@@ -262,6 +262,9 @@ func keepPipeline(rec *journal.Record, p *project, compiled []byte) (string, err
 // it is written.
 func requestInQuotes(c *cli.Context, pipelines []string) error {
 	words := c.Args().Slice()
+	if slices.ContainsFunc(words, func(arg string) bool { return strings.TrimSpace(arg) == "" }) { // a variable that is not set
+		return badUsage("%s: an argument is empty", c.Command.Name).hintf("say what is to be done, or leave it out")
+	}
 	if len(words) == 0 || words[0] == "-" || strings.ContainsAny(words[0], " \n\t") {
 		return atMost(c, 2)
 	}
@@ -324,7 +327,10 @@ func (s *session) upArguments(c *cli.Context, p *project) (name, request string,
 		}
 		request = string(text)
 	}
-	return name, strings.TrimSpace(request), nil
+	if request = strings.TrimSpace(request); request == "" && len(given) > 0 {
+		return "", "", badUsage("%s: the request is empty, from %s", c.Command.Name, given[0]).hintf("say what is to be done, or leave it out")
+	}
+	return name, request, nil
 }
 
 // parameters reads --set against what the pipeline declares.

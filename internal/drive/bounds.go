@@ -155,6 +155,9 @@ func (d *driver) undo(ctx context.Context, c runner.Command, send func(...runner
 		var now workspace.Snapshot
 		if now, err = d.treeOf(c).Snapshot(ctx); err == nil && d.isolated() {
 			e.Ref, err = now.Ref, d.treeOf(c).Restore(ctx, start)
+			if now.Tree == start.Tree {
+				e.Text = "it had changed nothing"
+			}
 		} else if err == nil {
 			e.Text = "isolation is off: what it changed stays"
 			start = now

@@ -30,7 +30,11 @@ func Preflight(g *graph.Graph, info runner.RunInfo, root string) Problems {
 		switch {
 		case name == "":
 		case !ok:
-			add("foundry graph "+g.Pipeline, "pipeline %s has no phase %q", g.Pipeline, name)
+			fix := "foundry graph " + g.Pipeline
+			if near := g.Near(name); near != "" {
+				fix = "did you mean " + near + "?"
+			}
+			add(fix, "pipeline %s has no phase %q", g.Pipeline, name)
 		case g.Phases[id].Owner >= 0:
 			call, _, _ := strings.Cut(name, "/")
 			add("name "+call, "%s is a phase of the call %s, which runs as a whole", name, call)
