@@ -69,10 +69,19 @@ func (m *machine) beginApart(p graph.PhaseID) {
 	w := m.setStep(p, stepApart)
 	w.base = m.s.group.from
 	for _, in := range m.s.group.merged {
-		if m.g.Phases[p].Before.Has(in.phase) {
+		if m.sees(p, in.phase) {
 			w.base = in.place
 		}
 	}
+}
+
+// sees says whether a phase begins with the work of another one: of all that it depends on. A detour depends on what led
+// there, and on nothing that may still run beside it.
+func (m *machine) sees(p, work graph.PhaseID) bool {
+	if !m.g.Phases[p].Detour {
+		return m.g.Phases[p].Before.Has(work)
+	}
+	return slices.ContainsFunc(m.s.phases[p].entries, func(r graph.PhaseID) bool { return r == work || m.g.Phases[r].Before.Has(work) })
 }
 
 // groupBegins takes the snapshot of the run's workspace from before a group, and starts all that waited for it.
@@ -143,18 +152,17 @@ func (m *machine) takeTurns(owner graph.PhaseID, idle bool) bool {
 	if m.s.due.Empty() {
 		return false
 	}
-	var held graph.Set
+	var held, asked graph.Set
 	for _, p := range m.s.plan.order {
 		if !m.s.due.Has(p) || idle && m.owner(p) != owner || m.cutOff(p) {
 			continue
 		}
 		if held == nil {
-			held = m.held()
-			held.Union(m.behindAsk())
+			held, asked = m.held(), m.behindAsk()
 		}
 		before := slices.IndexFunc(m.s.plan.peers[p], func(y graph.PhaseID) bool {
 			other := m.s.phases[y]
-			return m.s.plan.rank[y] < m.s.plan.rank[p] && (other.status == Running || other.status == Queued && !held.Has(y) && m.mayStillRun(y, held))
+			return m.s.plan.rank[y] < m.s.plan.rank[p] && (other.status == Running || other.status == Queued && m.mayStillRun(y, held, asked))
 		})
 		if idle || before < 0 {
 			m.takeTurn(p)

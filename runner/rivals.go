@@ -110,7 +110,7 @@ func (p *plan) findRivals(g *graph.Graph) {
 		}
 	}
 	unordered := func(a, b graph.PhaseID) bool {
-		return a != b && g.Phases[a].Owner == g.Phases[b].Owner && !g.Phases[a].Before.Has(b) && !g.Phases[b].Before.Has(a)
+		return a != b && g.Phases[a].Owner == g.Phases[b].Owner && !isOver(g, b, a) && !isOver(g, a, b)
 	}
 	for i := range g.Phases {
 		a := graph.PhaseID(i)
@@ -144,6 +144,16 @@ func (p *plan) findRivals(g *graph.Graph) {
 			}
 		}
 	}
+}
+
+// isOver says whether a phase is over, or cannot run, whenever another one is at work. A detour starts as soon as none of the
+// phases that route to it can run any more, and so beside what some of these still wait for.
+func isOver(g *graph.Graph, p, during graph.PhaseID) bool {
+	d := &g.Phases[during]
+	if !d.Detour || !d.Before.Has(p) || slices.Contains(d.Routers, p) {
+		return d.Before.Has(p)
+	}
+	return !slices.ContainsFunc(d.Routers, func(r graph.PhaseID) bool { return !g.Phases[r].Before.Has(p) })
 }
 
 // sessionsOf are the sessions that an agent phase works in and that others may want: its agent's and its

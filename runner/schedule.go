@@ -273,32 +273,37 @@ func (m *machine) givesWay(p graph.PhaseID) bool {
 	if len(rivals) == 0 {
 		return false
 	}
-	held := m.held()
-	held.Union(m.behindAsk())
+	held, asked := m.held(), m.behindAsk()
 	for _, y := range rivals {
 		other := m.s.phases[y]
 		if other.status == Running {
 			return true
 		}
-		if m.s.plan.rank[y] < m.s.plan.rank[p] && other.status == Queued && !held.Has(y) && m.mayStillRun(y, held) {
+		if m.s.plan.rank[y] < m.s.plan.rank[p] && other.status == Queued && m.mayStillRun(y, held, asked) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayStillRun says whether a queued phase can start in this entry; a detour that was not entered can only
-// if one of the phases that route to it still can end.
-func (m *machine) mayStillRun(y graph.PhaseID, held graph.Set) bool {
-	if !m.g.Phases[y].Detour || len(m.s.phases[y].entries) > 0 {
-		return true
+// mayStillRun says whether a queued phase can start in this entry, without what a pending jump or a detour holds and without an
+// answer of a person. A detour that was entered can if all that route to it have ended, or can end or are held; one that was not
+// can only if one of them can still end.
+func (m *machine) mayStillRun(y graph.PhaseID, held, asked graph.Set) bool {
+	if !m.g.Phases[y].Detour {
+		return !held.Has(y) && !asked.Has(y)
 	}
+	entered := len(m.s.phases[y].entries) > 0
 	for _, r := range m.g.Phases[y].Routers {
-		if !m.s.phases[r].status.Ended() && !held.Has(r) {
+		switch {
+		case m.s.phases[r].status.Ended() || held.Has(r):
+		case entered && asked.Has(r):
+			return false
+		case !entered && !asked.Has(r):
 			return true
 		}
 	}
-	return false
+	return entered
 }
 
 // quiet takes the next larger step of a pipeline of which nothing runs and nothing can start, and says whether that

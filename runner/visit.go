@@ -49,14 +49,15 @@ func (m *machine) begin(p graph.PhaseID) {
 		return
 	}
 	given := m.handedOn(p, m.handOver(p))
-	ph := m.move(p, Running)
-	ph.visits++
-	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
+	ph := m.edit(p)
 	digests := ph.work.digests
-	if m.g.Phases[p].Fresh {
+	if m.g.Phases[p].OwnSession(false) {
 		digests = nil // a new session knows nothing of them
 	}
 	ph.work = work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests, review: newReviewing(m.g, p)}
+	m.move(p, Running)
+	ph.visits++
+	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
 	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
 	e := m.at(p, PhaseStarted)
 	e.Feedback = given
@@ -312,7 +313,7 @@ func (m *machine) afterUndo(p graph.PhaseID, after afterUndo) {
 		return
 	}
 	ph := m.move(p, Skipped)
-	ph.why = "optional, and it failed"
+	ph.left, ph.why = remains{}, "optional, and it failed"
 	e := m.at(p, PhaseSkipped)
 	e.Reason = ph.why
 	m.record(e)
