@@ -50,7 +50,7 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 	case 3:
 		b.WriteString("    fail_fast: true\n")
 	}
-	b.WriteString("    params: {list: {type: list, default: [a, b]}}\n    phases:\n")
+	b.WriteString("    limits: {turns: 100000}\n    params: {list: {type: list, default: [a, b]}}\n    phases:\n") // where a budget ends a run is the order's
 	name := func(i int) string { return fmt.Sprintf("p%d", i) }
 	detour := make([]bool, n)
 	for i := range n {
@@ -60,7 +60,7 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 	for i := range n {
 		fmt.Fprintf(b, "      - id: %s\n", name(i))
 		kind, repeated := strings.CutPrefix(rapid.SampledFrom(kinds).Draw(t, "kind"), "each ")
-		plan := -1
+		plan, apart := -1, false
 		if repeated {
 			in := "params.list"
 			if len(plans) > 0 && !detour[i] && rapid.IntRange(0, 3).Draw(t, "of a plan") > 0 {
@@ -79,11 +79,11 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 			b.WriteString("        run: make\n")
 			if rapid.IntRange(0, 3).Draw(t, "writes") == 0 {
 				b.WriteString("        writes: [out/**]\n")
-				aside(t, b)
+				apart = aside(t, b)
 			}
 		case "agent":
 			b.WriteString("        agent: coder\n")
-			aside(t, b)
+			apart = aside(t, b)
 		case "critic":
 			b.WriteString("        agent: critic\n")
 		case "ask":
@@ -115,24 +115,34 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 		if kind != "ask" && !detour[i] && rapid.IntRange(0, 6).Draw(t, "optional") == 0 {
 			b.WriteString("        optional: true\n")
 		}
-		randomRules(t, b, n, i, detour, name, repeated)
+		randomRules(t, b, n, i, detour, name, repeated, apart)
 	}
 }
 
 // aside lets some of what writes work in worktrees of its own.
-func aside(t *rapid.T, b *strings.Builder) {
-	if rapid.Bool().Draw(t, "parallel") {
+func aside(t *rapid.T, b *strings.Builder) bool {
+	apart := rapid.Bool().Draw(t, "parallel")
+	if apart {
 		b.WriteString("        parallel: worktree\n")
 	}
+	return apart
 }
 
-func randomRules(t *rapid.T, b *strings.Builder, n, i int, detour []bool, name func(int) string, repeated bool) {
+func randomRules(t *rapid.T, b *strings.Builder, n, i int, detour []bool, name func(int) string, repeated, apart bool) {
 	rules := rapid.IntRange(0, 2).Draw(t, "rules")
 	again := repeated && rapid.Bool().Draw(t, "items again")
-	if rules == 0 && !again {
+	mends := apart && rapid.IntRange(0, 2).Draw(t, "conflicts again") > 0
+	if rules == 0 && !again && !mends {
 		return
 	}
 	b.WriteString("        route:\n")
+	if mends {
+		target := name(i)
+		if repeated {
+			target = "self"
+		}
+		fmt.Fprintf(b, "          - on fail when reason == \"conflict\" -> %s retry %d\n", target, rapid.IntRange(1, 2).Draw(t, "retry"))
+	}
 	if again {
 		fmt.Fprintf(b, "          - on fail -> self retry %d\n", rapid.IntRange(1, 2).Draw(t, "retry"))
 	}
@@ -381,7 +391,7 @@ func (p *player) answer(c runner.Command) runner.Event {
 	case runner.UndoPhase:
 		e.Kind = runner.UndoDone
 	case runner.MakeApart:
-		e.Kind, e.Tree = runner.ApartMade, runner.UnknownTree
+		e.Kind, e.Base, e.Tree = runner.ApartMade, runner.UnknownTree, runner.UnknownTree
 	case runner.MergeBack:
 		if e.Kind, e.Tree = runner.MergedBack, runner.UnknownTree; roll%5 == 0 {
 			e.Outside = []runner.Violation{{Path: "a.go", Change: "changed", Reason: "both changed it"}}

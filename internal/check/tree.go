@@ -64,8 +64,9 @@ func (w *World) name(t tree) string {
 	return t.name()
 }
 
-// makeApart makes the workspace that a visit has to itself, with what an earlier visit has left.
-func (w *World) makeApart(g *graph.Graph, s runner.State, c runner.Command) tree {
+// makeApart makes the workspace that a visit has to itself: as the visit's group found the run's, and with what an earlier
+// visit has left.
+func (w *World) makeApart(g *graph.Graph, s runner.State, c runner.Command) (base, start string) {
 	from, ok := s.Apart(g, c.ID.Phase)
 	if !ok {
 		panic(fmt.Sprintf("BUG: %s has no worktree of its own", c.ID))
@@ -74,7 +75,7 @@ func (w *World) makeApart(g *graph.Graph, s runner.State, c runner.Command) tree
 	v.start = w.with(w.named[from.Tree], w.named[from.LeftBase], w.named[from.LeftTree])
 	own := v.start
 	v.own = &own
-	return v.start
+	return from.Tree, w.name(own)
 }
 
 // mergeBack merges the work of such a visit into the run's workspace, unless the visit's newest entry says where it
@@ -89,7 +90,7 @@ func (w *World) mergeBack(g *graph.Graph, s runner.State, c runner.Command) []ru
 		out = append(out, runner.Violation{Path: path, Change: "changed", Reason: "both changed it"})
 	}
 	if len(out) == 0 {
-		w.tree = w.with(w.tree, w.named[from.Tree], w.named[from.End])
+		w.tree = w.with(w.tree, w.named[from.Base], w.named[from.End])
 	}
 	return out
 }

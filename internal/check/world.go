@@ -152,7 +152,8 @@ func (w *World) answer(g *graph.Graph, s runner.State, c runner.Command) ([]runn
 		*w.place(v) = v.start
 		e.Kind, e.Tree = runner.UndoDone, w.name(v.start)
 	case runner.MakeApart:
-		e.Kind, e.Tree = runner.ApartMade, w.name(w.makeApart(g, s, c))
+		e.Kind = runner.ApartMade
+		e.Base, e.Tree = w.makeApart(g, s, c)
 	case runner.MergeBack:
 		e.Kind = runner.MergedBack
 		e.Outside = w.mergeBack(g, s, c)
