@@ -151,37 +151,45 @@ func (s *shadow) trusted() bool {
 }
 
 // fill makes the private index from the real one of the worktree: its entries and what it knows of the files,
-// without the flags that hide changes, and without nested repositories, whose files are seen one by one.
-func (s *shadow) fill(ctx context.Context, real git, adminDir string) error {
+// without the flags that hide changes, and without nested repositories, whose files are seen one by one. It returns the
+// paths of the entries.
+func (s *shadow) fill(ctx context.Context, real git, adminDir string) (paths []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("prepare snapshots: %w", err)
+		}
+	}()
 	if err := s.fromReal(ctx, real, adminDir); err != nil {
-		return fmt.Errorf("prepare snapshots: %w", err)
+		return nil, err
 	}
 	out, err := s.git.read(ctx, "ls-files", "-s", "-v", "-z")
 	if err != nil {
-		return fmt.Errorf("prepare snapshots: %w", err)
+		return nil, err
 	}
 	recs, err := fields(out)
 	if err != nil {
-		return fmt.Errorf("prepare snapshots: %w", err)
+		return nil, err
 	}
+	paths = make([]string, 0, len(recs))
 	var assumed, skipped, dropped []string
 	var plain []entry
 	for _, rec := range recs {
 		e, err := parseEntry(rec)
 		if err != nil {
-			return fmt.Errorf("prepare snapshots: %w", err)
+			return nil, err
 		}
 		if 'a' <= e.tag && e.tag <= 'z' {
 			assumed = append(assumed, e.path)
 		}
-		switch {
-		case e.mode == "160000" || e.stage != "0":
+		if e.mode == "160000" || e.stage != "0" {
 			dropped = append(dropped, e.path)
 			if e.mode == "160000" {
 				s.state.Modules = append(s.state.Modules, e.path)
 			}
 			continue
-		case e.tag == 'S' || e.tag == 's':
+		}
+		paths = append(paths, e.path)
+		if e.tag == 'S' || e.tag == 's' {
 			if _, err := os.Lstat(filepath.Join(s.git.workTree, e.path)); errors.Is(err, fs.ErrNotExist) {
 				s.state.Sparse = append(s.state.Sparse, e.path)
 				continue
@@ -198,16 +206,16 @@ func (s *shadow) fill(ctx context.Context, real git, adminDir string) error {
 			continue
 		}
 		if err := s.update(ctx, u.paths, u.flag); err != nil {
-			return fmt.Errorf("prepare snapshots: %w", err)
+			return nil, err
 		}
 	}
 	if err := s.literal(ctx, real, plain); err != nil {
-		return fmt.Errorf("prepare snapshots: %w", err)
+		return nil, err
 	}
 	s.state.Ready = true
 	s.bulk = 1
 	s.touched()
-	return s.save()
+	return paths, s.save()
 }
 
 // update calls update-index for paths.
@@ -314,13 +322,7 @@ func (s *shadow) converts(ctx context.Context, real git, entries []entry) bool {
 	if !ok || xdg == "" {
 		xdg = filepath.Join(home, ".config")
 	}
-	common, err := real.line(ctx, "rev-parse", "--git-common-dir")
-	if err != nil {
-		return true
-	}
-	if !filepath.IsAbs(common) {
-		common = filepath.Join(real.dir, common)
-	}
+	common := filepath.Dir(s.store.dir)
 	for _, p := range []string{filepath.Join(common, "info/attributes"), filepath.Join(xdg, "git/attributes"), "/etc/gitattributes"} {
 		if _, err := os.Stat(p); err == nil {
 			return true

@@ -58,11 +58,13 @@ func (t *Tree) begin(ctx context.Context) error {
 		t.last = &last
 	}
 	if t.last == nil || !s.state.Ready {
-		if err := s.fill(ctx, t.git, t.admin); err != nil {
+		paths, err := s.fill(ctx, t.git, t.admin)
+		if err != nil {
 			return err
 		}
 		tree, err := s.git.line(ctx, "write-tree", "--missing-ok")
 		s.touched()
+		t.scan.know(paths)
 		t.now = tree
 		return err
 	}
