@@ -17,7 +17,7 @@ import (
 // not here fails TestImports: a new one is a decision, not an accident.
 var edges = map[string][]string{
 	".":                   {"internal/cli"},
-	"diag":                {},
+	"diag":                {"internal/terminal"},
 	"builtins":            {},
 	"docs":                {},
 	"glob":                {},
@@ -30,16 +30,17 @@ var edges = map[string][]string{
 	"runner":              {"graph", "gates", "envelope", "dsl", "glob", "diag", "internal/lazyregexp"},
 	"internal/process":    {"secret"},
 	"internal/workspace":  {"internal/process", "internal/filestat", "internal/atomicfile", "internal/lazyregexp", "glob"},
-	"internal/harness":    {"internal/process", "internal/lazyregexp", "diag", "secret"},
+	"internal/harness":    {"internal/process", "internal/lazyregexp", "internal/terminal", "diag", "secret"},
 	"internal/fakemodel":  {},
 	"internal/journal":    {"runner", "secret", "internal/filestat", "internal/atomicfile"},
-	"internal/report":     {"runner", "graph", "gates", "diag"},
-	"internal/check":      {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag", "internal/lazyregexp"},
+	"internal/report":     {"runner", "graph", "gates", "diag", "internal/terminal"},
+	"internal/check":      {"runner", "graph", "schema", "dsl", "gates", "envelope", "diag", "internal/lazyregexp", "internal/terminal"},
 	"internal/live":       {"runner", "graph", "internal/report"},
 	"internal/watch":      {"internal/filestat"},
 	"internal/filestat":   {},
 	"internal/atomicfile": {},
 	"internal/seed":       {},
+	"internal/terminal":   {},
 	"internal/lazyregexp": {},
 	"internal/lsp":        {"schema", "graph", "diag", "internal/lazyregexp"},
 	"internal/drive":      {"runner", "graph", "gates", "envelope", "dsl", "glob", "secret", "internal/workspace", "internal/harness", "internal/process", "internal/journal", "internal/atomicfile", "internal/filestat"},
@@ -47,28 +48,29 @@ var edges = map[string][]string{
 }
 
 // pure are the packages that touch no clock, disk, process, network or chance.
-var pure = []string{"diag", "schema", "dsl", "glob", "secret", "envelope", "gates", "graph", "runner", "builtins", "docs", "internal/lazyregexp"}
+var pure = []string{"diag", "schema", "dsl", "glob", "secret", "envelope", "gates", "graph", "runner", "builtins", "docs", "internal/lazyregexp", "internal/terminal"}
 
 // impure are the standard packages that a pure one may not import. Reading embedded files is no effect.
 var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "syscall", "log", "path/filepath", "io/ioutil"}
 
 // homes says through which one package a library enters.
 var homes = map[string]string{
-	"gopkg.in/yaml.v3":                    "schema",
-	"github.com/alecthomas/participle/v2": "dsl",
-	"github.com/expr-lang/expr":           "dsl",
-	"github.com/bmatcuk/doublestar/v4":    "glob",
-	"github.com/urfave/cli/v2":            "internal/cli",
-	"github.com/gofrs/flock":              "internal/journal",
-	"github.com/coder/acp-go-sdk":         "internal/harness",
-	"github.com/landlock-lsm/go-landlock": "internal/process",
-	"github.com/fsnotify/fsnotify":        "internal/watch",
-	"charm.land/bubbletea/v2":             "internal/live",
-	"charm.land/lipgloss/v2":              "internal/live",
-	"github.com/charmbracelet":            "internal/live",
-	"golang.org/x/term":                   "internal/cli",
-	"github.com/hashicorp/go-multierror":  "*",
-	"golang.org/x/sys":                    "*",
+	"gopkg.in/yaml.v3":                     "schema",
+	"github.com/alecthomas/participle/v2":  "dsl",
+	"github.com/expr-lang/expr":            "dsl",
+	"github.com/bmatcuk/doublestar/v4":     "glob",
+	"github.com/urfave/cli/v2":             "internal/cli",
+	"github.com/gofrs/flock":               "internal/journal",
+	"github.com/coder/acp-go-sdk":          "internal/harness",
+	"github.com/landlock-lsm/go-landlock":  "internal/process",
+	"github.com/fsnotify/fsnotify":         "internal/watch",
+	"charm.land/bubbletea/v2":              "internal/live",
+	"charm.land/lipgloss/v2":               "internal/live",
+	"github.com/charmbracelet":             "internal/live",
+	"github.com/clipperhouse/displaywidth": "internal/terminal",
+	"golang.org/x/term":                    "internal/cli",
+	"github.com/hashicorp/go-multierror":   "*",
+	"golang.org/x/sys":                     "*",
 }
 
 // source is one file of the module, as far as imports go.

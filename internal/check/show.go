@@ -9,17 +9,11 @@ import (
 	"time"
 
 	"foundry/diag"
+	"foundry/internal/terminal"
 	"foundry/runner"
 )
 
 // This file shows results: as text for people, as JSON for scripts, as JUnit's XML for build servers.
-
-const (
-	green = "\x1b[32m"
-	red   = "\x1b[1;31m"
-	dim   = "\x1b[2m"
-	reset = "\x1b[0m"
-)
 
 // shower writes text with or without colours.
 type shower struct {
@@ -27,11 +21,11 @@ type shower struct {
 	color bool
 }
 
-func (s *shower) paint(style, text string) string {
+func (s *shower) paint(style terminal.Style, text string) string {
 	if !s.color {
 		return text
 	}
-	return style + text + reset
+	return style.Paint(text)
 }
 
 // Text shows results for people: the failed ones in full and, when verbose, a line for each other one.
@@ -43,14 +37,14 @@ func Text(results []Result, verbose, color bool) string {
 		case !r.Passed():
 			s.failed(r)
 		case verbose:
-			fmt.Fprintf(&s.b, "%s %s %s\n", s.paint(green, "ok  "), r.Case.Name, s.paint(dim, "("+strings.Join(r.Run.Path, " ")+")"))
+			fmt.Fprintf(&s.b, "%s %s %s\n", s.paint(terminal.Green, "ok  "), r.Case.Name, s.paint(terminal.Dim, "("+strings.Join(r.Run.Path, " ")+")"))
 		}
 	}
 	return s.b.String()
 }
 
 func (s *shower) failed(r *Result) {
-	fmt.Fprintf(&s.b, "%s %s\n", s.paint(red, "FAIL"), r.Case.Name)
+	fmt.Fprintf(&s.b, "%s %s\n", s.paint(terminal.BoldRed, "FAIL"), r.Case.Name)
 	s.b.WriteString(indented(s.detail(r)))
 }
 
@@ -98,7 +92,7 @@ func (s *shower) paths(r *Result) {
 		}
 		line := strings.TrimRight(fmt.Sprintf("  %3d %-*s %s  %s", i+1, width, left, mark, right), " ")
 		if i == fork {
-			line = s.paint(red, line)
+			line = s.paint(terminal.BoldRed, line)
 		}
 		s.b.WriteString(line + "\n")
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"foundry/internal/process"
+	"foundry/internal/terminal"
 )
 
 // This file holds what every harness keeps to when it runs a program for a turn: the clocks are Foundry's, an
@@ -109,59 +109,9 @@ func cleanText(text string) string {
 	for at >= 0 {
 		b.WriteString(text[:at])
 		text = text[at:]
-		text = text[escapeLength(text):]
+		text = text[terminal.EscapeLength(text):]
 		at = strings.IndexByte(text, 0x1b)
 	}
 	b.WriteString(text)
 	return strings.TrimPrefix(b.String(), "\ufeff")
-}
-
-// escapeLength is the length of the escape sequence that text begins with, at least 1.
-func escapeLength(text string) int {
-	if len(text) < 2 {
-		return len(text)
-	}
-	switch c := text[1]; {
-	case c == '[':
-		return controlSequence(text)
-	case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
-		return controlString(text)
-	case c >= 0x20 && c <= 0x2f: // intermediate bytes, then a final one: a choice of character set
-		i := 2
-		for i < len(text) && text[i] >= 0x20 && text[i] <= 0x2f {
-			i++
-		}
-		if i < len(text) && text[i] < utf8.RuneSelf && text[i] >= 0x30 {
-			i++
-		}
-		return i
-	case c >= 0x30 && c <= 0x7e:
-		return 2
-	}
-	return 1
-}
-
-func controlSequence(text string) int {
-	i := 2
-	for i < len(text) && text[i] >= 0x20 && text[i] <= 0x3f {
-		i++
-	}
-	if i < len(text) && text[i] >= 0x40 && text[i] <= 0x7e {
-		i++
-	}
-	return i
-}
-
-func controlString(text string) int {
-	for i := 2; i < len(text); i++ {
-		switch {
-		case text[i] == 0x07:
-			return i + 1
-		case text[i] == 0x1b && i+1 < len(text) && text[i+1] == '\\':
-			return i + 2
-		case text[i] < 0x20:
-			return i
-		}
-	}
-	return len(text)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"foundry/internal/terminal"
 )
 
 // Style says how text is drawn. The zero Style draws without colour and without a limit of width, as for a pipe.
@@ -29,14 +31,14 @@ const (
 	Cyan
 )
 
-var paintCodes = [...]string{Bold: "\x1b[1m", Dim: "\x1b[2m", Red: "\x1b[31m", Green: "\x1b[32m", Yellow: "\x1b[33m", Cyan: "\x1b[36m"}
+var paints = [...]terminal.Style{Bold: terminal.Bold, Dim: terminal.Dim, Red: terminal.Red, Green: terminal.Green, Yellow: terminal.Yellow, Cyan: terminal.Cyan}
 
 // Paint draws text in a colour, if the style has colours.
 func (s Style) Paint(p Paint, text string) string {
-	if !s.Color || p == Plainly || text == "" {
+	if !s.Color {
 		return text
 	}
-	return paintCodes[p] + text + "\x1b[0m"
+	return paints[p].Paint(text)
 }
 
 // pad fills text with blanks on the right up to n columns.
@@ -50,45 +52,14 @@ func padLeft(text string, n int) string {
 }
 
 // width is how many columns a terminal uses for text that holds no escape sequences.
-func width(text string) int {
-	n := 0
-	for _, r := range text {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-func runeWidth(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
-		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1faff,
-		r >= 0x20000 && r <= 0x3fffd:
-		return 2
-	}
-	return 1
-}
+func width(text string) int { return terminal.Columns(text) }
 
 // cut shortens text to n columns, with an ellipsis where something is left out; n < 1 is no limit.
 func cut(text string, n int) string {
-	if n < 1 || width(text) <= n {
+	if n < 1 {
 		return text
 	}
-	return head(text, n-1) + "…"
-}
-
-// head is the longest beginning of text that fits n columns.
-func head(text string, n int) string {
-	used := 0
-	for i, r := range text {
-		if used += runeWidth(r); used > n {
-			return text[:i]
-		}
-	}
-	return text
+	return terminal.Cut(text, n, "…")
 }
 
 // clean makes text from a run safe to draw: escape sequences, control characters and marks that turn the
@@ -100,7 +71,7 @@ func clean(text string) string {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == 0x1b:
-			size = escapeLength(text[i:])
+			size = terminal.EscapeLength(text[i:])
 		case r == '\n':
 			b.WriteByte('\n')
 		case r == '\t':
@@ -116,38 +87,6 @@ func clean(text string) string {
 		i += size
 	}
 	return b.String()
-}
-
-// escapeLength is the length of the escape sequence that text begins with.
-func escapeLength(text string) int {
-	if len(text) < 2 {
-		return len(text)
-	}
-	switch text[1] {
-	case '[':
-		for i := 2; i < len(text); i++ {
-			if text[i] >= 0x40 && text[i] <= 0x7e {
-				return i + 1
-			}
-			if text[i] < 0x20 || text[i] > 0x7e {
-				return i
-			}
-		}
-		return len(text)
-	case ']', 'P', 'X', '^', '_':
-		for i := 2; i < len(text); i++ {
-			switch {
-			case text[i] == 0x07:
-				return i + 1
-			case text[i] == 0x1b && i+1 < len(text) && text[i+1] == '\\':
-				return i + 2
-			case text[i] < 0x20:
-				return i
-			}
-		}
-		return len(text)
-	}
-	return 2
 }
 
 // flat makes text from a run safe to draw in one line: cleaned, with line breaks as blanks.
@@ -177,7 +116,7 @@ func wrap(text string, n int) []string {
 	line := ""
 	for _, word := range strings.Split(text, " ") {
 		for { // a word that fits no line is broken where the line is full
-			part := head(word, n)
+			part := terminal.Cut(word, n, "")
 			if part == word || part == "" {
 				break
 			}
