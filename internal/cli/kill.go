@@ -56,7 +56,7 @@ func (s *session) killResting(pl *place, id string) error {
 		return s.killLive(pl, id)
 	}
 	if err != nil {
-		return failure(err)
+		return unopened(id, err)
 	}
 	defer rec.Close()
 	d, err := s.replay(pl, rec)

@@ -72,7 +72,7 @@ func (s *session) landing(c *cli.Context, pl *place, verb string) (drive.Scene, 
 		return none, nil, nil, err
 	}
 	if info == nil {
-		return refuse(failure(fmt.Errorf("the log of %s holds no start", rec.ID())))
+		return refuse(noStart(rec.ID()))
 	}
 	outline := runner.OutlineOf(rec.ID(), rec.Events())
 	switch {

@@ -128,8 +128,12 @@ func (pl *place) findRun(arg string) (string, error) {
 		arg = "last"
 	}
 	id, err := pl.store.Find(arg)
-	if err != nil {
+	var several *journal.AmbiguousError
+	if errors.Is(err, journal.ErrUnknown) || errors.As(err, &several) {
 		return "", notARun(err, arg)
+	}
+	if err != nil {
+		return "", failure(err)
 	}
 	return id, nil
 }
@@ -138,7 +142,7 @@ func (pl *place) findRun(arg string) (string, error) {
 func notARun(err error, arg string) error {
 	p := &problem{exit: Usage, err: err}
 	if errors.Is(err, journal.ErrUnknown) && arg != "last" && !strings.HasPrefix(arg, "run_") {
-		return p.hintf("RUN comes first: an id, the beginning of one, or last")
+		return p.hintNear(arg, []string{"last"}, "RUN comes first: an id, the beginning of one, or last")
 	}
 	return p
 }
@@ -151,9 +155,34 @@ func (pl *place) readRun(arg string) (string, []runner.Event, error) {
 	}
 	events, err := pl.store.Read(id)
 	if err != nil {
-		return id, nil, failure(err)
+		return id, nil, unreadable(id, err)
 	}
 	return id, events, nil
+}
+
+// unreadable is the refusal of a record that cannot be read, or has lost what nothing can be done without.
+func unreadable(id string, err error) error {
+	return failure(err).hintf("%s", moveAway(id))
+}
+
+// unopened is the failure to open a record to write on.
+func unopened(id string, err error) error {
+	var damage *journal.DamageError
+	if errors.As(err, &damage) {
+		return unreadable(id, err)
+	}
+	return failure(err)
+}
+
+// moveAway says what becomes of a record that nothing can go on from.
+func moveAway(id string) string {
+	return "move .foundry/runs/" + id + " away when nothing of it is needed; `foundry sweep --prune` then looks at what the run has left"
+}
+
+// noStart is the refusal of a record in whose log not even the start stands.
+func noStart(id string) error {
+	return failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", id)).
+		hintf("`foundry up` starts a run; `foundry sweep --prune` takes this record away")
 }
 
 // openRun takes a run's lock to write on.
@@ -168,7 +197,7 @@ func (pl *place) openRun(arg string) (*journal.Record, error) {
 		return nil, (&problem{exit: Usage, err: fmt.Errorf("%s is live: another process carries it out", id)}).
 			hintf("`foundry logs -f %s` follows it, `foundry kill %s` ends it", id, id)
 	case err != nil:
-		return nil, failure(err)
+		return nil, unopened(id, err)
 	}
 	return rec, nil
 }

@@ -259,7 +259,7 @@ func (s *session) derive(pl *place, rec *journal.Record) (*driving, runner.Outli
 	events := rec.Events()
 	info := started(events)
 	if info == nil {
-		return nil, none, failure(fmt.Errorf("the log of %s holds no start; nothing was done in it", rec.ID())).hintf("`foundry up` starts a run")
+		return nil, none, noStart(rec.ID())
 	}
 	pl, err := pl.at(s.ctx, info)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"foundry/internal/live"
 	"foundry/internal/process"
 	"foundry/internal/report"
+	"foundry/internal/workspace"
 	"foundry/runner"
 )
 
@@ -239,6 +240,9 @@ func (s *session) broken(d driving, err error) error {
 	p := failure(errors.New(d.rec.Mask().Text("the run could not be carried on: " + err.Error())))
 	if errors.Is(err, journal.ErrForeign) {
 		return p.hintf("something else wrote into the record of %s; look at %s", d.rec.ID(), d.rec.Dir())
+	}
+	if errors.Is(err, workspace.ErrBrokenLink) {
+		return p.hintf("bring the worktree back, or drop the run: `foundry discard %s`; the states of its files are under refs/foundry/%[1]s", d.rec.ID())
 	}
 	return p.hintf("what was done is kept; `foundry resume %s` goes on", d.rec.ID())
 }

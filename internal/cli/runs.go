@@ -90,6 +90,9 @@ func (s *session) show(c *cli.Context) error {
 	}
 	g := s.graphOf(pl, id, events)
 	live := pl.store.Live(id)
+	if started(events) == nil && !live {
+		return noStart(id)
+	}
 	trace := report.TraceOf(id, events)
 	facts := report.Facts{Graph: g, Records: s.display(pl.store.Dir(id)), Now: time.Now(), Verbose: s.verbose, Live: live}
 	if !live {

@@ -84,11 +84,11 @@ func sourceFiles(events []runner.Event) []string {
 func (s *session) keptIn(pl *place, id, name string, info *runner.RunInfo) (*graph.Graph, *sources, error) {
 	data, err := os.ReadFile(pl.store.File(id, name))
 	if err != nil {
-		return nil, nil, failure(fmt.Errorf("the record of %s has lost its pipeline: %w", id, err))
+		return nil, nil, unreadable(id, fmt.Errorf("the record of %s has lost its pipeline: %w", id, err))
 	}
 	var src sources
 	if err := json.Unmarshal(data, &src); err != nil {
-		return nil, nil, failure(fmt.Errorf("the pipeline in the record of %s is damaged: %w", id, err))
+		return nil, nil, unreadable(id, fmt.Errorf("the pipeline in the record of %s is damaged: %w", id, err))
 	}
 	p := frozenProject(pl.repo.Root(), src)
 	g, err := s.compiledFor(p, src.File, &src, info)

@@ -171,6 +171,14 @@ func (w *sweeping) close(id string) (left []string, err error) {
 
 // remains looks at what is left of one run, e being its record, if it has one.
 func (w *sweeping) remains(m workspace.Remains, e *journal.Entry) error {
+	if e != nil && !e.Live && (e.Problem != "" || e.Started == nil) {
+		why := "its record holds no start"
+		if e.Problem != "" {
+			why = "its record cannot be read: " + e.Problem
+		}
+		w.keep(w.places(m), why, moveAway(m.Run))
+		return nil
+	}
 	if e != nil && (e.Live || !e.Over()) {
 		if m.Worktree() && !e.Live {
 			w.keep(w.places(m), "the run is "+e.Status+" and can go on", "foundry resume "+m.Run+", or foundry kill "+m.Run)
