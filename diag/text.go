@@ -102,10 +102,12 @@ func (p *printer) excerpt(s Span, style terminal.Style) {
 	fmt.Fprintf(&p.out, "\n%s %s%s\n", p.paint(terminal.Dim, "      |"), strings.Repeat(" ", lead), p.paint(style, strings.Repeat("^", width)))
 }
 
+// cell is where a rune of a line stands: its byte in what is shown, its column on the screen.
+type cell struct{ at, column int }
+
 // draw turns a line into what a terminal shows of it and says under which columns bytes [from,to) are.
 func draw(text string, from, to int) (shown string, lead, width int) {
 	var b strings.Builder
-	type cell struct{ at, column int } // byte of b, column on screen
 	var cells []cell
 	column, first, last := 0, -1, -1
 	for i := 0; i < len(text); {
@@ -136,31 +138,33 @@ func draw(text string, from, to int) (shown string, lead, width int) {
 		last = column
 	}
 	shown, lead, width = b.String(), first, max(1, last-first)
-	if column <= windowSize {
-		return strings.TrimRight(shown, " "), lead, width
+	if column > windowSize {
+		shown, lead, width = window(shown, cells, first, width)
 	}
-	left, right := max(0, first-windowLead), 0
-	right = left + windowSize
-	begin, end, shift, tail := 0, len(shown), 0, ""
+	return strings.TrimRight(shown, " "), lead, width
+}
+
+// window cuts a line down to what surrounds a caret, which stands at a column and is some columns wide.
+func window(line string, cells []cell, caret, wide int) (shown string, lead, width int) {
+	left := max(0, caret-windowLead)
+	right := left + windowSize
+	begin, end, lead := 0, len(line), caret
 	for _, c := range cells {
 		if c.column <= left {
-			begin, shift = c.at, c.column
+			begin, lead = c.at, caret-c.column
 		}
 		if c.column <= right {
 			end = c.at
 		}
 	}
-	cutLeft := begin > 0
-	if end < len(shown) {
-		tail = "…"
-	}
-	shown = shown[begin:end] + tail
-	lead -= shift
-	if cutLeft {
+	shown = line[begin:end]
+	if begin > 0 {
 		shown, lead = "…"+shown, lead+1
 	}
-	width = max(1, min(width, right-first))
-	return strings.TrimRight(shown, " "), lead, width
+	if end < len(line) {
+		shown += "…"
+	}
+	return shown, lead, max(1, min(wide, right-caret))
 }
 
 // safe replaces what would move the cursor, change the terminal or hide text.

@@ -3,7 +3,7 @@ package dsl
 // The pass that gives every part of an expression its static type. It resolves names against the scope,
 // reports what does not fit at the smallest part that is wrong, notes what is read, and rewrites the tree
 // for expr: each access to a value becomes a call that fails when there is no value, since expr itself
-// would go on with nil. expr's own checker runs over the result afterwards (compile.go).
+// would go on with nil. expr's own checker runs over the result afterwards (program.go).
 
 import (
 	"github.com/expr-lang/expr/ast"

@@ -4,6 +4,7 @@ package dsl
 // evaluate it.
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -248,11 +249,7 @@ func (c *Cond) Inputs(v Values) []Seen {
 		if err == nil {
 			s.Value = brief(value)
 		}
-		known := false
-		for i := range out {
-			known = known || out[i].Term == s.Term
-		}
-		if !known {
+		if !slices.ContainsFunc(out, func(o Seen) bool { return o.Term == s.Term }) {
 			out = append(out, s)
 		}
 	}

@@ -181,12 +181,7 @@ func lines(args ...any) (any, error) {
 	if s == "" {
 		return []any{}, nil
 	}
-	parts := strings.Split(s, "\n")
-	out := make([]any, len(parts))
-	for i, p := range parts {
-		out[i] = p
-	}
-	return out, nil
+	return anys(strings.Split(s, "\n")), nil
 }
 
 // whole makes a whole number of a number, cut at the point, or of a text.
@@ -229,17 +224,17 @@ func elements(list any) []any {
 	case []any:
 		return l
 	case []string:
-		out := make([]any, len(l))
-		for i := range l {
-			out[i] = l[i]
-		}
-		return out
+		return anys(l)
 	case []int:
-		out := make([]any, len(l))
-		for i := range l {
-			out[i] = l[i]
-		}
-		return out
+		return anys(l)
 	}
 	return nil
+}
+
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
 }

@@ -1,9 +1,9 @@
 package dsl
 
-// From a checked tree to a program of expr's machine. expr's own checker runs over the tree first. Our pass knows
-// more than expr's, which runs all the same: what expr would refuse at run time is refused now. For the few shapes
-// that most expressions have, and that expr never refuses, the program is made when it is first run: a linter runs
-// none, and making them took a third of its time over a large file. A test makes the programs of all these shapes.
+// From a checked tree to a program of expr's machine. Our pass knows more than expr's own checker, which runs over
+// the tree all the same: what expr would refuse at run time is refused now. For the few shapes that most expressions
+// have, and that expr never refuses, the program is made when it is first run: a linter runs none, and making them
+// took a third of its time over a large file. A test makes the programs of all these shapes.
 
 import (
 	"errors"

@@ -12,7 +12,7 @@ import (
 	"foundry/diag"
 )
 
-var triggerWords = []string{"pass", "reject", "fail", "timeout", "skip", "any"}
+var triggerWords = triggerNames[Pass:]
 
 // otherTriggers are the words that other tools have for the triggers, with the slips in them.
 var otherTriggers = map[string]string{

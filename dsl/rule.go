@@ -3,7 +3,7 @@
 //
 // Rules are participle's to parse (grammar.go, route.go), expressions expr's (text.go). Expressions are typed
 // against the scope by a pass of our own (check.go), rewritten so that reading what has no value fails, and
-// then compiled by expr (compile.go). Evaluation (eval.go, logic.go) depends on nothing but the values given.
+// then compiled by expr (compile.go, program.go). Evaluation (eval.go, logic.go) depends on nothing but the values given.
 package dsl
 
 import "foundry/diag"

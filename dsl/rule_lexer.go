@@ -180,31 +180,11 @@ func prefix(s string, fits func(rune) bool) int {
 	return len(s)
 }
 
-// quoted is the length of the string that s begins with, 0 when it begins with none. A string in " or ' ends on its
-// line. ParseRule has made sure that each quote has its other end before the lexer sees it, so that it never looks
-// through the rest of a text in vain.
+// quoted is the length of the string that s begins with, 0 when it begins with none. ParseRule has made sure that each
+// quote has its other end before the lexer sees it, so that it never looks through the rest of a text in vain.
 func quoted(s string) int {
-	quote := s[0]
-	if quote == '`' {
-		if end := strings.IndexByte(s[1:], '`'); end >= 0 {
-			return end + 2
-		}
+	if strings.IndexByte("\"'`", s[0]) < 0 {
 		return 0
 	}
-	if quote != '"' && quote != '\'' {
-		return 0
-	}
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case quote:
-			return i + 1
-		case '\n':
-			return 0
-		case '\\':
-			if i++; i < len(s) && s[i] == '\n' {
-				return 0
-			}
-		}
-	}
-	return 0
+	return closeQuote(s, 0) + 1
 }

@@ -107,11 +107,9 @@ func (s Spec) LooksAround() bool {
 }
 
 // Probe says what Judge will need to know. The claims are those of the envelope, planned paths included.
-func (s Spec) Probe(claims []Claim, _ map[string]any) Probe {
+func (s Spec) Probe(claims []Claim) Probe {
 	switch s.Kind {
-	case ArtifactsExist:
-		return Probe{Paths: paths(declared(claims)), Changes: true}
-	case FilesNonEmpty:
+	case ArtifactsExist, FilesNonEmpty:
 		return Probe{Paths: paths(declared(claims)), Changes: true}
 	case JSONParses:
 		json := paths(jsonClaims(claims))

@@ -40,17 +40,15 @@ type Spec struct {
 	Require bool   // nothing to look at is a failure
 	Message string // what to tell when it fails; "" for nothing more than the checks say
 
-	MayExist bool     // artifacts_exist: a declared file may be one that this visit did not write
-	Globs    []string // tests_untouched
-	Report   string   // tests_ran: go-json, junit, tap, go; "" to recognise it
-	File     string   // tests_ran: the report's path; "" for the output of the phase's command
-	Min      int      // tests_ran: how many tests must have run; 0 is 1
-	MaxFiles int      // max_diff; -1 is no limit, as for the next two
-	MaxLines int      // max_diff: added and removed lines
-	// MaxDeleted is how many files max_diff lets a visit delete.
-	MaxDeleted int
-
-	Label string // command_passes: the command as people know it
+	MayExist   bool     // artifacts_exist: a declared file may be one that this visit did not write
+	Globs      []string // tests_untouched
+	Report     string   // tests_ran: go-json, junit, tap, go; "" to recognise it
+	File       string   // tests_ran: the report's path; "" for the output of the phase's command
+	Min        int      // tests_ran: how many tests must have run; 0 is 1
+	MaxFiles   int      // max_diff; -1 is no limit, as for the next two
+	MaxLines   int      // max_diff: added and removed lines
+	MaxDeleted int      // max_diff: deleted files
+	Label      string   // command_passes: the command as people know it
 }
 
 // ArgType is the type of a gate's argument.

@@ -313,11 +313,11 @@ func TestProbe(t *testing.T) {
 		VerdictConsistent: {},
 		Expression:        {},
 	} {
-		if got := (Spec{Kind: kind}).Probe(claims, nil); !reflect.DeepEqual(got, want) {
+		if got := (Spec{Kind: kind}).Probe(claims); !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, want %+v", kind, got, want)
 		}
 	}
-	if got := (Spec{Kind: TestsRan, File: "r.xml"}).Probe(nil, nil); !reflect.DeepEqual(got, Probe{Paths: []string{"r.xml"}, Read: []string{"r.xml"}}) {
+	if got := (Spec{Kind: TestsRan, File: "r.xml"}).Probe(nil); !reflect.DeepEqual(got, Probe{Paths: []string{"r.xml"}, Read: []string{"r.xml"}}) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -159,7 +159,7 @@ func (m *Mask) Finds(s string) (name string, ok bool) {
 // next returns the first place from i on at which a form may begin, and the length of p when there is none.
 func (m *Mask) next(p []byte, i int) int {
 	for ; i+1 < len(p); i++ {
-		if m.starts[uint16(p[i])<<8|uint16(p[i+1])] {
+		if m.starts[start(p[i:])] {
 			return i
 		}
 	}

@@ -72,7 +72,7 @@ func (w *World) evidence(g *graph.Graph, s runner.State, c runner.Command, gate 
 	for _, claim := range ph.Envelope.Paths(ev.Envelope) {
 		ev.Claims = append(ev.Claims, gates.Claim{Field: claim.Field, Path: claim.Path, Planned: claim.Planned})
 	}
-	probe := gate.Spec.Probe(ev.Claims, ev.Envelope)
+	probe := gate.Spec.Probe(ev.Claims)
 	for _, p := range slices.Concat(probe.Paths, probe.Read) {
 		ev.Files[p] = w.place(v).look(p)
 	}

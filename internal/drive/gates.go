@@ -74,7 +74,7 @@ func (l *looker) judge(i int, gate graph.Gate) (gates.Verdict, error) {
 	for _, claim := range l.phase.Envelope.Paths(envelope) {
 		ev.Claims = append(ev.Claims, gates.Claim{Field: claim.Field, Path: claim.Path, Planned: claim.Planned})
 	}
-	probe := gate.Spec.Probe(ev.Claims, envelope)
+	probe := gate.Spec.Probe(ev.Claims)
 	var err error
 	if len(probe.Paths) > 0 || len(probe.Read) > 0 {
 		ev.Files = l.files(probe)
