@@ -130,6 +130,9 @@ func (s *session) drive(d driving) error {
 	view := s.newShow(d.format, d.graph)
 	view.watch, view.id = d.watch, d.rec.ID()
 	environ := process.Environ(os.Environ())
+	if stop, err := process.AdoptOrphans(); err == nil { // where it cannot be had, the guard and the tokens remain
+		defer stop()
+	}
 	guard := &process.Guard{Token: d.rec.ID()}
 	if d.format == "tty" {
 		guard.Terminal, _ = s.out.(*os.File)
@@ -142,9 +145,6 @@ func (s *session) drive(d driving) error {
 		return failure(fmt.Errorf("start the guard that ends a run's processes should foundry be killed: %w", err))
 	}
 	defer guard.Close()
-	if stop, err := process.AdoptOrphans(); err == nil { // where it cannot be had, the guard and the tokens remain
-		defer stop()
-	}
 	force := make(chan struct{})
 	if err := view.toScreen(d.rec.ID(), d.rec.Dir(), d.graph, guard); err != nil {
 		return failure(err)

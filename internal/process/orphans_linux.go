@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -47,6 +48,9 @@ const reapTime = time.Second
 // keepChildren notes the children that there are as no orphans: whoever was this process before it became
 // Foundry has started them.
 func keepChildren() {
+	if _, err := hasEnded(unix.P_ALL, 0); errors.Is(err, unix.ECHILD) {
+		return // there are none
+	}
 	self := os.Getpid()
 	for _, pid := range pids() {
 		if s, ok := readStat(pid); ok && s.ppid == self {

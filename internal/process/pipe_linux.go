@@ -61,7 +61,7 @@ func awaitEnd(pid int) {
 // hasEnded reports whether a child has ended, or any with P_ALL, without taking its status.
 func hasEnded(kind, id int) (bool, error) {
 	var info unix.Siginfo
-	err := unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	err := unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 	if err == unix.EAGAIN || err == unix.EINTR {
 		return false, nil
 	}

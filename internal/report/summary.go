@@ -142,7 +142,7 @@ func JSON(e runner.Event) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
+	if err := enc.Encode(&e); err != nil {
 		return nil, fmt.Errorf("encode event %d (%s): %w", e.Seq, e.Kind, err)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
