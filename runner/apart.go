@@ -26,6 +26,7 @@ type group struct {
 type merged struct {
 	phase graph.PhaseID
 	place place // the run's workspace with it
+	paths []string
 }
 
 // place is a state of the run's workspace.
@@ -212,7 +213,7 @@ func (m *machine) mergedBack(p graph.PhaseID, e Event) {
 		m.edit(p).left = remains{}
 		m.s.tree, r.tree = e.Tree, e.Tree
 		if m.s.group.begun {
-			m.s.group.merged = append(slices.Clip(m.s.group.merged), merged{p, place{e.Tree, e.Ref}})
+			m.s.group.merged = append(slices.Clip(m.s.group.merged), merged{p, place{e.Tree, e.Ref}, e.Changed})
 		}
 		m.settle(p, &r)
 		return
@@ -224,18 +225,39 @@ func (m *machine) mergedBack(p graph.PhaseID, e Event) {
 
 // conflictText says with whom a visit's work conflicts, and where.
 func (m *machine) conflictText(p graph.PhaseID, e Event) string {
-	var with, at []string
-	base := m.s.phases[p].work.base
-	for i := len(m.s.group.merged) - 1; i >= 0 && m.s.group.merged[i].place != base; i-- {
-		with = append(with, m.g.Phases[m.s.group.merged[i].phase].Name)
-	}
-	slices.Reverse(with)
+	var at []string
 	for _, v := range e.Outside {
 		at = append(at, quote(v.Path)+" ("+v.Reason+")")
 	}
-	text := fmt.Sprintf("its work conflicts with that of %s, which came in first: %s", cmp.Or(strings.Join(with, ", "), "others"), strings.Join(at, ", "))
+	text := fmt.Sprintf("its work conflicts with that of %s, which came in first: %s", cmp.Or(strings.Join(m.cameFirst(p, e.Outside), ", "), "others"), strings.Join(at, ", "))
 	if e.Kept != "" {
 		text += "; its own version is at " + e.Kept + " (git show " + e.Kept + ":PATH)"
 	}
 	return text
+}
+
+// cameFirst names the phases that have changed what a visit conflicts with since it began.
+func (m *machine) cameFirst(p graph.PhaseID, conflicts []Violation) []string {
+	since := m.s.group.merged
+	if i := slices.IndexFunc(since, func(in merged) bool { return in.place == m.s.phases[p].work.base }); i >= 0 {
+		since = since[i+1:]
+	}
+	var with, all []string
+	for _, in := range since {
+		all = append(all, m.g.Phases[in.phase].Name)
+		if slices.ContainsFunc(conflicts, func(v Violation) bool {
+			return slices.ContainsFunc(in.paths, func(q string) bool { return collide(q, v.Path) })
+		}) {
+			with = append(with, m.g.Phases[in.phase].Name)
+		}
+	}
+	if len(with) == 0 {
+		return all
+	}
+	return with
+}
+
+// collide says whether two paths are one, or one is in the other.
+func collide(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
