@@ -363,21 +363,6 @@ func Resolve(g *graph.Graph, s State, p graph.PhaseID, w World) (Start, error) {
 	return out, nil
 }
 
-// commitMessage is what a commit says when its own message is empty: the first line of the newest summary
-// before it, else of the request.
-func (s State) commitMessage(g *graph.Graph, p graph.PhaseID) string {
-	for i := len(s.plan.order) - 1; i >= 0; i-- {
-		q := s.plan.order[i]
-		if r := s.phases[q].current(); g.Phases[p].Before.Has(q) && r != nil && summaryOf(r.envelope) != "" {
-			return firstLine(summaryOf(r.envelope))
-		}
-	}
-	if s.info.Request != "" {
-		return firstLine(s.info.Request)
-	}
-	return "foundry: " + g.Pipeline
-}
-
 // ResolveCommand renders a gate's command, with the environment of its phase.
 func ResolveCommand(g *graph.Graph, s State, p graph.PhaseID, c *graph.Command, w World) (Start, error) {
 	g = s.Graph(g)

@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"foundry/graph"
 )
@@ -19,13 +20,18 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 	was := now.Graph(g)
 	g = then.Graph(g)
 	p, ok := g.Lookup(e.Phase)
-	if !ok || then.phases[p].status != Running {
+	if !ok || then.phases[p].visits == 0 {
 		return now, nil, fmt.Errorf("event %d goes back to %s, which did not begin there", e.Seq, e.Phase)
 	}
 	for q := range then.phases {
 		if id := graph.PhaseID(q); g.Phases[q].Apart && then.phases[q].work.step != stepStart && then.phases[q].status == Running && id != p && !g.Inside(p, id) {
 			return now, nil, fmt.Errorf("%s was at work in a worktree of its own when %s began, and that is gone: go back to a phase before both", g.Phases[q].Name, e.Phase)
 		}
+	}
+	again := graph.NewSet(len(g.Phases)) // a visit that ended as it began, with all that followed from its end, is still to come
+	if then.phases[p].status != Running {
+		again.Add(p)
+		again.Union(g.Phases[p].After)
 	}
 	m := machine{g: g, s: then.clone(), owned: graph.NewSet(len(g.Phases))}
 	m.s.turns, m.s.tokens, m.s.cost, m.s.unknown, m.s.visits, m.s.busy = now.turns, now.tokens, now.cost, now.unknown, now.visits, max(now.busy, e.atWork())
@@ -50,9 +56,13 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 		if visits > then.phases[q].visits || q == p {
 			ph.work.digests = nil // its session has gone another way since
 		}
-		if ph.status == Queued && status != Queued {
+		if ph.status == Queued && status != Queued && !again.Has(q) {
 			m.record(m.at(q, PhaseQueued))
 		}
+	}
+	if again.Has(p) {
+		m.toBegin(p, again)
+		return m.s, m.records, nil
 	}
 	m.beginAgain(p)
 	if g.Phases[p].Each != nil {
@@ -64,6 +74,22 @@ func Rewound(g *graph.Graph, then, now State, e Event) (State, []Command, error)
 		}
 	})
 	return m.s, m.records, nil
+}
+
+// toBegin queues a phase whose visit ended as it began, with all that depends on it. What followed from that end, up to that
+// of the run, has not happened.
+func (m *machine) toBegin(p graph.PhaseID, again graph.Set) {
+	if m.s.stage != stageSetup && m.s.stage != stageBefore {
+		m.s.stage = stageWork
+	}
+	m.s.ending, m.s.finishing, m.s.judged, m.s.jumpTree, m.s.criterion = nil, false, false, false, 0
+	ph := m.edit(p)
+	ph.inbox = slices.Clone(ph.inbox)
+	for i := range ph.inbox {
+		ph.inbox[i].given = false
+	}
+	m.queueAgain(again, nil)
+	m.edit(p).forced = true
 }
 
 // beginAgain makes the visit that has just begun one of its own.

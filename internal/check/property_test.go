@@ -50,7 +50,8 @@ func randomPipeline(t *rapid.T, b *strings.Builder, pipeline string, n int, kind
 	case 3:
 		b.WriteString("    fail_fast: true\n")
 	}
-	b.WriteString("    limits: {turns: 100000}\n    params: {list: {type: list, default: [a, b]}}\n    phases:\n") // where a budget ends a run is the order's
+	b.WriteString("    limits: {turns: 100000}\n") // where a budget ends a run is the order's
+	fmt.Fprintf(b, "    params: {list: {type: list, default: %s}}\n    phases:\n", rapid.SampledFrom([]string{"[a, b]", "[a, b]", "[]"}).Draw(t, "list"))
 	name := func(i int) string { return fmt.Sprintf("p%d", i) }
 	detour := make([]bool, n)
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 // replay. Where the fates of visits do not depend on their numbers it ends as it had.
 func TestRunsGoBackAndOn(t *testing.T) {
 	t.Parallel()
-	tried := 0
+	tried, atOnce := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		g := tryCompile(randomPipelines(t))
 		if g == nil {
@@ -31,10 +31,7 @@ func TestRunsGoBackAndOn(t *testing.T) {
 			if !ok || e.Kind != runner.PhaseStarted || g.Phases[id].Owner >= 0 {
 				continue
 			}
-			fact, _, _ := runner.Beginning(log, e.Phase, e.Visit)
-			if then, _, err := runner.Replay(g, log[:fact], nil); err == nil && then.Phase(id).Status == runner.Running { // it may have ended as it began
-				visits = append(visits, e)
-			}
+			visits = append(visits, e)
 		}
 		if len(visits) == 0 {
 			t.Skip("nothing ran")
@@ -59,11 +56,18 @@ func TestRunsGoBackAndOn(t *testing.T) {
 			log = append(log, *c.Event)
 		}
 		id, _ := g.Lookup(to.Phase)
-		if got, want := s.Phase(id).Visits, now.Phase(id).Visits+1; got != want {
+		want, again := now.Phase(id).Visits+1, graph.NewSet(len(g.Phases))
+		if then.Phase(id).Status != runner.Running { // the visit ended as it began: it is still to come, and so is what depends on it
+			want--
+			again.Add(id)
+			again.Union(g.Phases[id].After)
+			atOnce++
+		}
+		if got := s.Phase(id).Visits; got != want {
 			t.Fatalf("%s is in visit %d, not %d", to.Phase, got, want)
 		}
 		for i := range g.Phases {
-			if p := graph.PhaseID(i); p != id && s.Phase(p).Status != then.Phase(p).Status {
+			if p := graph.PhaseID(i); p != id && !inSet(g, again, p) && s.Phase(p).Status != then.Phase(p).Status {
 				t.Fatalf("%s is %s, and was %s", g.Phases[i].Name, s.Phase(p).Status, then.Phase(p).Status)
 			}
 		}
@@ -80,4 +84,15 @@ func TestRunsGoBackAndOn(t *testing.T) {
 	if tried == 0 {
 		t.Fatal("no run went back")
 	}
+	t.Logf("%d runs went back, %d of them to a visit that ended as it began", tried, atOnce)
+}
+
+// inSet says whether a phase, or a call around it, is in a set.
+func inSet(g *graph.Graph, s graph.Set, p graph.PhaseID) bool {
+	for ; p >= 0; p = g.Phases[p].Owner {
+		if s.Has(p) {
+			return true
+		}
+	}
+	return false
 }

@@ -127,9 +127,6 @@ func (d *driving) beginning(phase string, visit int) (runner.Event, runner.State
 	if err != nil {
 		return e, none, failure(err)
 	}
-	if id, ok := d.graph.Lookup(phase); ok && then.Phase(id).Status != runner.Running {
-		return e, none, badUsage("--to %s: that visit ended as soon as it had begun, so there is nothing to go back to", phase).hintf("`foundry resume %s --from %s` runs it again", d.rec.ID(), phase)
-	}
 	e.To, e.Ref, e.Visit = fact, ref, events[start-1].Visit
 	return e, then, nil
 }
