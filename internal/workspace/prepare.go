@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A fresh worktree has only what is committed. Prepare brings the ignored files over that a run needs; the
@@ -172,16 +174,18 @@ func (t *Tree) baseline(ctx context.Context) error {
 
 // keptIgnored lists the ignored files outside scratch directories.
 func (t *Tree) keptIgnored(ctx context.Context, scratch []string) ([]string, error) {
-	out, err := t.shadow.git.read(ctx, "ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
-	if err != nil {
-		return nil, fmt.Errorf("list the ignored files: %w", err)
-	}
-	tops, err := fields(out)
-	if err != nil {
-		return nil, fmt.Errorf("list the ignored files: %w", err)
-	}
-	held, err := t.ignoredSince(ctx)
-	if err != nil {
+	var tops, held []string
+	var errs [2]error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var out []byte
+		if out, errs[0] = t.shadow.git.read(ctx, "ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z"); errs[0] == nil {
+			tops, errs[0] = fields(out)
+		}
+	})
+	wg.Go(func() { held, errs[1] = t.ignoredSince(ctx) })
+	wg.Wait()
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, fmt.Errorf("list the ignored files: %w", err)
 	}
 	var list []string

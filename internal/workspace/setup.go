@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The commands that prepare a worktree often leave files that no rule ignores and nobody means to commit: lock
@@ -15,18 +17,21 @@ import (
 
 // rememberSetup keeps what the setup left untracked, and says that, and which tracked files it changed.
 func (t *Tree) rememberSetup(ctx context.Context) error {
-	left, err := t.listed(ctx, "ls-files", "-o", "--exclude-standard", "-z")
-	if err != nil {
+	var left, changed []string
+	var errs [2]error
+	var wg sync.WaitGroup
+	wg.Go(func() { left, errs[0] = t.listed(ctx, "ls-files", "-o", "--exclude-standard", "-z") })
+	wg.Go(func() {
+		changed, errs[1] = t.listed(ctx, "-c", "core.fileMode=true", "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
+	})
+	wg.Wait()
+	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
 	left = slices.DeleteFunc(left, func(p string) bool {
 		top, _, _ := strings.Cut(p, "/")
 		return top == handoffDir || top == recordsDir || top == worktreesDir || slices.Contains(t.shadow.state.Links, p)
 	})
-	changed, err := t.listed(ctx, "-c", "core.fileMode=true", "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
-	if err != nil {
-		return err
-	}
 	changed = slices.DeleteFunc(changed, func(p string) bool { return slices.Contains(t.shadow.state.Sparse, p) })
 	if len(left)+len(changed) == 0 {
 		return nil
