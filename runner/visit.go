@@ -263,7 +263,9 @@ func (m *machine) answered(p graph.PhaseID, e Event) {
 		m.warn(p, "an answer to a question that is not open was ignored")
 		return
 	}
-	m.s.status = RunRunning
+	if m.s.status != RunPaused { // a usage limit has not ended by that
+		m.s.status = RunRunning
+	}
 	var r *result
 	switch e.Answer {
 	case "approve":
