@@ -76,6 +76,7 @@ type forest struct {
 	trees map[string]files  // by name; all that were ever told
 	saw   map[string]string // what each turn and command saw
 	torn  bool              // the process died in the middle of a merge
+	full  map[string]bool   // turns for which there was a usage limit; nil: there is none
 	past  []moment
 	most  int // visits that were at work at a time
 }
@@ -166,7 +167,17 @@ func (w *forest) answer(c runner.Command, e *runner.Event) {
 			w.run = both
 			e.Tree, e.Ref = w.name(both), fmt.Sprintf("ref %d", len(w.p.log))
 		}
-	case runner.SendTurn, runner.StartCommand:
+	case runner.SendTurn:
+		if key := w.key(c); w.full != nil && !w.full[key] && w.f.roll("limit "+key, 0) < 3 {
+			w.full[key] = true
+			e.Reply = &runner.Reply{Stop: runner.StopLimit, Error: "the limit is reached"}
+			break
+		}
+		if visit := w.p.at.name(w.p.g, e.Phase, c.ID.Visit); !c.Purpose.Reviews() && strings.HasSuffix(visit, "@1/") && w.f.roll(visit, 0) == 11 {
+			e.Reply.Text = `{"status": "blocked", "approved": true, "blocked": {"reason": "no key", "needs": "a key"}}`
+		}
+		w.works(c)
+	case runner.StartCommand:
 		w.works(c)
 	case runner.CheckBoundary:
 		first, _ := w.snapshots(c)
@@ -207,13 +218,17 @@ func changedBetween(a, b files) []string {
 	return out
 }
 
+// key names a turn or a command.
+func (w *forest) key(c runner.Command) string {
+	return fmt.Sprintf("%s %d.%d.%d", w.p.at.name(w.p.g, w.p.g.Phases[c.ID.Phase].Name, c.ID.Visit), c.ID.Attempt, c.ID.Turn, c.ID.N)
+}
+
 // works is a turn or a command: it takes down what it sees, and what may write does, in a file of its own and often in one
 // that others write as well.
 func (w *forest) works(c runner.Command) {
 	ph := &w.p.g.Phases[c.ID.Phase]
 	tree := w.at(c)
-	visit := w.p.at.name(w.p.g, ph.Name, c.ID.Visit)
-	key := fmt.Sprintf("%s %d.%d.%d", visit, c.ID.Attempt, c.ID.Turn, c.ID.N)
+	visit, key := w.p.at.name(w.p.g, ph.Name, c.ID.Visit), w.key(c)
 	if saw, again := w.saw[key]; again && saw != tree.name() {
 		w.p.t.Fatalf("%s sees %s, and saw %s", key, tree.name(), saw)
 	}
@@ -301,10 +316,14 @@ type growing struct {
 	g    *graph.Graph
 	f    *fate
 	jobs int
+	full bool // usage limits are reached now and then
 }
 
 func (x growing) forest(pick func(int) int) *forest {
 	w := &forest{f: x.f, own: map[string]files{}, trees: map[string]files{}, saw: map[string]string{}}
+	if x.full {
+		w.full = map[string]bool{}
+	}
 	w.p = &player{t: x.t, g: x.g, f: x.f, s: runner.New(x.g), at: newRounds(), instead: w.answer, lift: "go on"}
 	w.p.pick = func(n int) int {
 		w.holds()

@@ -115,13 +115,14 @@ func TestForests(t *testing.T) {
 			t.Parallel()
 			g := compile(t, tt.text, "p")
 			r := rand.New(rand.NewPCG(11, 12))
-			each := 10
+			const each = 3 // orders with one fate, each of them killed twice as well
 			merged, conflicts, beside := 0, 0, 0
-			for range max(orders(t)/each/tt.share, 1) {
+			for i := range max(orders(t)/(3*each)/tt.share, 1) {
 				c := newComparison(t, g, tt.text, randomFate(r))
 				merged, conflicts = merged+c.merged, conflicts+c.conflicts
-				for i := range each / 2 {
-					beside = max(beside, c.orders(1+i%8, r))
+				for j := range each {
+					beside = max(beside, c.orders(1+(each*i+j)%8, r))
+					c.ends(r)
 				}
 			}
 			if strings.Contains(tt.text, "parallel") && merged == 0 || tt.name == "grove" && (conflicts == 0 || beside < 3) {
@@ -167,7 +168,7 @@ func newComparison(t tester, g *graph.Graph, text string, f *fate) *comparison {
 
 // orders plays another order, and then the same killed once and twice. It says how many visits were at work apart at a time.
 func (c *comparison) orders(jobs int, r *rand.Rand) int {
-	x := growing{t: c.t, g: c.g, f: c.f, jobs: jobs}
+	x := growing{t: c.t, g: c.g, f: c.f, jobs: jobs, full: jobs%2 == 0}
 	w := x.start(r.IntN)
 	c.same(w, fmt.Sprintf("%d at a time", jobs))
 	cut := 1 + r.IntN(len(w.p.log)-1)
@@ -176,6 +177,34 @@ func (c *comparison) orders(jobs int, r *rand.Rand) int {
 	c.same(again, how)
 	c.same(x.goOn(again, min(cut+r.IntN(20), len(again.p.log)), r, r.IntN), how+", twice")
 	return w.most
+}
+
+// ends plays another order, in which something ends the run at a random step, or interrupts it: then it goes on as if
+// nothing had been. Nothing of it runs in the end.
+func (c *comparison) ends(r *rand.Rand) {
+	e := []runner.Event{{Kind: runner.RunKilled}, {Kind: runner.BudgetReached, Limit: "time"}, {Kind: runner.WorldFailed, Text: "the disk is full"},
+		{Kind: runner.RunInterrupted}}[r.IntN(4)]
+	w := growing{t: c.t, g: c.g, f: c.f}.forest(r.IntN)
+	w.p.feed(runner.Event{Kind: runner.RunStarted, Run: &runner.RunInfo{ID: "run_1", Pipeline: "p", Jobs: 1 + r.IntN(8)}})
+	for range r.IntN(len(c.first.p.log)) {
+		w.p.once()
+	}
+	if w.p.s.View().Ended {
+		return
+	}
+	w.p.feed(e)
+	if e.Kind == runner.RunInterrupted {
+		w.p.open = nil
+		w.p.feed(runner.Event{Kind: runner.RunResumed})
+	}
+	s, _ := w.p.toTheEnd()
+	w.rests()
+	switch {
+	case e.Kind == runner.RunInterrupted:
+		c.same(w, "interrupted")
+	case s.View().Status == runner.RunAccepted:
+		c.t.Fatalf("%s, and the run is accepted", e.Kind)
+	}
 }
 
 // same compares a run with the first one. What ends a pipeline at once leaves open what else of it ran by then.
@@ -215,6 +244,7 @@ func TestRandomForests(t *testing.T) {
 		merged, conflicts = merged+c.merged, conflicts+c.conflicts
 		for _, jobs := range []int{2, 3, 8} {
 			beside = max(beside, c.orders(jobs, r))
+			c.ends(r)
 		}
 	})
 	if merged == 0 && !testing.Short() {

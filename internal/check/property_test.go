@@ -307,52 +307,57 @@ func (p *player) feed(e runner.Event) {
 
 // toTheEnd fails when the run does not end.
 func (p *player) toTheEnd() (runner.State, []runner.Event) {
-	for steps := 0; ; steps++ {
-		if steps > 20000 {
-			p.t.Fatalf("the run does not end\n%s", p.g.Text())
-		}
-		p.open = slices.DeleteFunc(p.open, func(c runner.Command) bool { return !stillWanted(p.g, p.s, c) })
-		if p.s.View().Ended {
+	for range 20000 {
+		if p.once() {
 			return p.s, p.log
 		}
-		// Questions are answered when nothing else is outstanding, in list order: the order of answers is a
-		// person's, not the engine's.
-		var work []int
-		i := -1
-		for j, c := range p.open {
-			switch c.ID.Kind {
-			case runner.PutAsk:
-				if i < 0 || c.ID.Phase < p.open[i].ID.Phase {
-					i = j
-				}
-			case runner.Park:
-			default:
-				work = append(work, j)
+	}
+	p.t.Fatalf("the run does not end\n%s", p.g.Text())
+	return p.s, p.log
+}
+
+// once carries one command out, and says whether the run has ended.
+func (p *player) once() (ended bool) {
+	p.open = slices.DeleteFunc(p.open, func(c runner.Command) bool { return !stillWanted(p.g, p.s, c) })
+	if p.s.View().Ended {
+		return true
+	}
+	// Questions are answered when nothing else is outstanding, in list order: the order of answers is a
+	// person's, not the engine's.
+	var work []int
+	i := -1
+	for j, c := range p.open {
+		switch c.ID.Kind {
+		case runner.PutAsk:
+			if i < 0 || c.ID.Phase < p.open[i].ID.Phase {
+				i = j
 			}
-		}
-		if len(work) > 0 {
-			i = work[p.pick(len(work))]
-		} else if p.edits > 0 && i >= 0 {
-			p.edits--
-			p.open = nil
-			p.feed(runner.Event{Kind: runner.WorkspaceEdited, Tree: "another"})
-			p.feed(runner.Event{Kind: runner.RunResumed})
-			continue
-		}
-		if i < 0 && p.lift != "" && p.s.View().Status == runner.RunWaiting {
-			p.open = nil
-			p.feed(runner.Event{Kind: runner.RunResumed, Text: p.lift})
-			continue
-		}
-		if i < 0 {
-			p.t.Fatalf("the run is stuck in %s\n%s\n%v", p.s.View().Status, p.g.Text(), p.open)
-		}
-		c := p.open[i]
-		p.open = slices.Delete(p.open, i, i+1)
-		if c.ID.Kind != runner.StopWork {
-			p.feed(p.answer(c))
+		case runner.Park:
+		default:
+			work = append(work, j)
 		}
 	}
+	if len(work) > 0 {
+		i = work[p.pick(len(work))]
+	}
+	if status := p.s.View().Status; i < 0 && p.lift != "" && (status == runner.RunWaiting || status == runner.RunPaused) {
+		e := runner.Event{Kind: runner.RunResumed}
+		if status == runner.RunWaiting {
+			e.Text = p.lift
+		}
+		p.open = nil
+		p.feed(e)
+		return false
+	}
+	if i < 0 {
+		p.t.Fatalf("the run is stuck in %s\n%s\n%v", p.s.View().Status, p.g.Text(), p.open)
+	}
+	c := p.open[i]
+	p.open = slices.Delete(p.open, i, i+1)
+	if c.ID.Kind != runner.StopWork {
+		p.feed(p.answer(c))
+	}
+	return false
 }
 
 func (p *player) answer(c runner.Command) runner.Event {
@@ -395,7 +400,7 @@ func (p *player) answer(c runner.Command) runner.Event {
 		e.Kind, e.Base, e.Tree = runner.ApartMade, runner.UnknownTree, runner.UnknownTree
 	case runner.MergeBack:
 		if e.Kind, e.Tree = runner.MergedBack, runner.UnknownTree; roll%5 == 0 {
-			e.Outside = []runner.Violation{{Path: "a.go", Change: "changed", Reason: "both changed it"}}
+			e.Outside = []runner.Violation{{Path: "a.go", Change: "conflict", Reason: "both changed it"}}
 		}
 	case runner.CheckCriterion:
 		list := p.g.BodyOf(c.ID.Phase).Criteria

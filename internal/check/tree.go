@@ -87,7 +87,7 @@ func (w *World) mergeBack(g *graph.Graph, s runner.State, c runner.Command) []ru
 	}
 	var out []runner.Violation
 	for _, path := range slices.Sorted(slices.Values(w.visit(c).newest.Conflict)) {
-		out = append(out, runner.Violation{Path: path, Change: "changed", Reason: "both changed it"})
+		out = append(out, runner.Violation{Path: path, Change: "conflict", Reason: "both changed it"})
 	}
 	if len(out) == 0 {
 		w.tree = w.with(w.tree, w.named[from.Base], w.named[from.End])
