@@ -289,6 +289,9 @@ func (w *forest) account() string {
 	p := w.p
 	var b strings.Builder
 	b.WriteString(story(p.g, p.s, p.log))
+	if slices.ContainsFunc(p.log, func(e runner.Event) bool { return e.Kind == runner.PhaseEnded && e.Reason == runner.ReasonSpent }) {
+		return b.String() // what else of a call ran by then is the order's
+	}
 	routes := map[string][]string{}
 	at := newRounds()
 	for i := range p.log {
