@@ -41,9 +41,14 @@ compdef _foundry foundry
 const fishCompletion = `# fish completion for foundry; load it with: foundry completion fish | source
 function __foundry_complete
     set -l words (commandline -opc) (commandline -ct)
-    $words[1] __complete -- $words[2..-1] 2>/dev/null
+    set -l found ($words[1] __complete -- $words[2..-1] 2>/dev/null)
+    if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c foundry -a '(__foundry_complete)'
+complete -c foundry -f -a '(__foundry_complete)'
 `
 
 func completionVerb(s *session) verb {
