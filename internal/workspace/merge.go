@@ -248,8 +248,9 @@ func (m *merging) complete(ctx context.Context, t *Tree) error {
 	if err != nil {
 		return err
 	}
+	within := withinGitlink(list)
 	for _, c := range list {
-		if was, ok := setup[c.Path]; ok && c.Kind == Deleted && was.blob == c.oldBlob && was.mode == c.OldMode {
+		if was, ok := setup[c.Path]; ok && c.Kind == Deleted && was.blob == c.oldBlob && was.mode == c.OldMode || within(c.Path) {
 			continue
 		}
 		if c.Kind == Deleted && c.OldMode != "160000" && !strings.HasPrefix(c.Path, handoffDir+"/") && !watches(t.shadow.state.Watch, c.Path) {
@@ -313,8 +314,9 @@ func (m *merging) withoutWorktree(ctx context.Context, tip string) error {
 	if err != nil {
 		return err
 	}
+	within := withinGitlink(list)
 	for _, c := range list {
-		if was, ok := setup[c.Path]; ok && c.Kind == Deleted && was.blob == c.oldBlob && was.mode == c.OldMode {
+		if was, ok := setup[c.Path]; ok && c.Kind == Deleted && was.blob == c.oldBlob && was.mode == c.OldMode || within(c.Path) {
 			continue
 		}
 		if !strings.HasPrefix(c.Path, handoffDir+"/") && c.NewMode != "160000" {
@@ -325,6 +327,20 @@ func (m *merging) withoutWorktree(ctx context.Context, tip string) error {
 		return b
 	}
 	return m.ahead(ctx)
+}
+
+// withinGitlink says of a path whether it lies in a submodule that a commit names: a snapshot holds the files of one
+// that is there, a commit its place alone. That they are those of that commit is for nestedWork.
+func withinGitlink(list []Change) func(string) bool {
+	var dirs []string
+	for _, c := range list {
+		if c.NewMode == "160000" {
+			dirs = append(dirs, c.Path+"/")
+		}
+	}
+	return func(p string) bool {
+		return slices.ContainsFunc(dirs, func(d string) bool { return strings.HasPrefix(p, d) })
+	}
 }
 
 // ahead checks that the merge only goes forward.
