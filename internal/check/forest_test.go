@@ -86,6 +86,7 @@ type moment struct {
 	events int
 	run    files
 	own    map[string]files
+	saw    map[string]string
 	torn   bool
 }
 
@@ -123,21 +124,16 @@ func (w *forest) name(tree files) string {
 	return tree.name()
 }
 
-// start is the newest snapshot of the visit of a command, and its first.
-func (w *forest) snapshots(c runner.Command) (first, newest string) {
+// start is what the visit of a command began from.
+func (w *forest) start(c runner.Command) files {
 	for i := range w.p.log {
 		e := &w.p.log[i]
-		if e.Phase != w.p.g.Phases[c.ID.Phase].Name || e.Visit != c.ID.Visit || e.Tree == "" {
-			continue
-		}
-		switch {
-		case e.Kind == runner.SnapshotTaken && !w.apart(c), e.Kind == runner.ApartMade, e.Kind == runner.BoundaryChecked, e.Kind == runner.ReviewChecked, e.Kind == runner.UndoDone:
-			if newest = e.Tree; first == "" {
-				first = newest
-			}
+		if e.Phase == w.p.g.Phases[c.ID.Phase].Name && e.Visit == c.ID.Visit && (e.Kind == runner.SnapshotTaken && !w.apart(c) || e.Kind == runner.ApartMade) {
+			return w.trees[e.Tree]
 		}
 	}
-	return first, newest
+	w.p.t.Fatalf("%s, and nobody knows from where", c.ID)
+	return nil
 }
 
 // answer carries a command out, and tells of it in its event.
@@ -180,16 +176,14 @@ func (w *forest) answer(c runner.Command, e *runner.Event) {
 	case runner.StartCommand:
 		w.works(c)
 	case runner.CheckBoundary:
-		first, _ := w.snapshots(c)
-		e.Tree, e.Changed = w.name(w.at(c)), changedBetween(w.trees[first], w.at(c))
+		e.Tree, e.Changed = w.name(w.at(c)), changedBetween(w.start(c), w.at(c))
 	case runner.CheckReview:
 		e.Tree = w.name(w.at(c))
 	case runner.UndoPhase:
-		first, _ := w.snapshots(c)
-		w.put(c, w.trees[first])
-		e.Tree = w.name(w.trees[first])
+		w.put(c, w.start(c))
+		e.Tree = w.name(w.at(c))
 	}
-	w.past = append(w.past, moment{len(w.p.log) + 1, w.run, w.own, w.torn})
+	w.past = append(w.past, moment{len(w.p.log) + 1, w.run, w.own, w.saw, w.torn})
 }
 
 func (w *forest) asked(c runner.Command) runner.Apart {
@@ -229,9 +223,7 @@ func (w *forest) works(c runner.Command) {
 	ph := &w.p.g.Phases[c.ID.Phase]
 	tree := w.at(c)
 	visit, key := w.p.at.name(w.p.g, ph.Name, c.ID.Visit), w.key(c)
-	if saw, again := w.saw[key]; again && saw != tree.name() {
-		w.p.t.Fatalf("%s sees %s, and saw %s", key, tree.name(), saw)
-	}
+	w.saw = maps.Clone(w.saw)
 	w.saw[key] = tree.name()
 	if !ph.Writer || c.Purpose.Reviews() {
 		return
@@ -357,14 +349,13 @@ func (x growing) goOn(was *forest, cut int, r *rand.Rand, pick func(int) int) *f
 	for i := range p.log {
 		p.at.add(p.g, &p.log[i])
 	}
-	w.trees, w.saw = maps.Clone(was.trees), maps.Clone(was.saw)
-	w.own = map[string]files{}
+	w.trees = maps.Clone(was.trees)
 	for _, m := range was.past {
 		if m.events <= cut {
-			w.run, w.own, w.torn = m.run, m.own, m.torn
+			w.run, w.own, w.saw, w.torn = m.run, m.own, m.saw, m.torn
 		}
 	}
-	w.past = []moment{{cut, w.run, w.own, w.torn}}
+	w.past = []moment{{cut, w.run, w.own, w.saw, w.torn}}
 	if s.View().Ended {
 		return w
 	}
