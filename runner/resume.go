@@ -192,7 +192,7 @@ func (m *machine) from(p graph.PhaseID, set, goOn graph.Set) {
 	m.cutOffBy(set, goOn)
 }
 
-// queueFrom queues a set. Phases that a resume goes on at start before all that they depend on and that is not queued.
+// queueFrom queues a set. The phases that a resume goes on at wait for nothing but what is queued with them.
 func (m *machine) queueFrom(at []graph.PhaseID, set, goOn graph.Set) {
 	entered := make([][]graph.PhaseID, len(at))
 	for i, p := range at {

@@ -262,3 +262,26 @@ func TestEndNamesTheCulprit(t *testing.T) {
 		}
 	}
 }
+
+// A run that was accepted up to --until goes on, and judges what was edited since.
+func TestResumeBehindUntilJudgesAnEditedWorkspace(t *testing.T) {
+	t.Parallel()
+	sc := begin(t, `    phases:
+      - {id: build, agent: coder}
+      - {id: test, run: make}
+      - {id: last, run: make}
+`, RunInfo{Until: "test"})
+	sc.agent("build", success)
+	sc.exit("test", 0)
+	sc.verdict()
+	sc.end(RunAccepted, "")
+	sc.feed(Event{Kind: WorkspaceEdited, Tree: "edited"})
+	sc.feed(Event{Kind: RunResumed})
+	sc.want("command test")
+	sc.exit("test", 0)
+	sc.want("command last")
+	sc.exit("last", 0)
+	sc.verdict()
+	sc.end(RunAccepted, "")
+	sc.replayed()
+}

@@ -91,16 +91,7 @@ func (s *session) finishEnd(d driving, goesOn bool) error {
 	rec.Hide(s.mask(d.graph))
 	view := s.newShow(d.format, d.graph)
 	view.recall(rec.Events())
-	record := appendTo(rec)
-	sc := drive.Scene{Graph: d.graph, Repo: d.pl.repo, Record: rec, Append: func(events ...runner.Event) error {
-		if err := record(events...); err != nil {
-			return err
-		}
-		for _, e := range events {
-			view.event(e)
-		}
-		return nil
-	}}
+	sc := shownScene(d.pl, rec, d.graph, view)
 	if !drive.Settled(rec.Events()) {
 		statuses := map[string]runner.RunStatus{"accepted": runner.RunAccepted, "rejected": runner.RunRejected, "failed": runner.RunFailed}
 		status := statuses[runner.OutlineOf(rec.ID(), rec.Events()).Status]
@@ -118,6 +109,20 @@ func (s *session) finishEnd(d driving, goesOn bool) error {
 		s.note("foundry: the run had ended, and what follows that is done now; to go on with its pipeline: `foundry resume %s` once more", rec.ID())
 	}
 	return s.conclude(d, view)
+}
+
+// shownScene is a run that has ended, whose events are shown as they are written.
+func shownScene(pl *place, rec *journal.Record, g *graph.Graph, view *show) drive.Scene {
+	record := appendTo(rec)
+	return drive.Scene{Graph: g, Repo: pl.repo, Record: rec, Append: func(events ...runner.Event) error {
+		if err := record(events...); err != nil {
+			return err
+		}
+		for _, e := range events {
+			view.event(e)
+		}
+		return nil
+	}}
 }
 
 // landedOrAccepted says whether a run has come to an end that leaves nothing to resume but what follows it.
@@ -154,16 +159,7 @@ func (s *session) resumeAfter(pl *place, rec *journal.Record, id, form string) (
 	}
 	view := s.newShow(form, g)
 	view.recall(rec.Events())
-	record := appendTo(rec)
-	sc := drive.Scene{Graph: g, Repo: pl.repo, Record: rec, Append: func(events ...runner.Event) error {
-		if err := record(events...); err != nil {
-			return err
-		}
-		for _, e := range events {
-			view.event(e)
-		}
-		return nil
-	}}
+	sc := shownScene(pl, rec, g, view)
 	if err := s.afterwards(pl, sc, info, id, nil); err != nil {
 		return true, failure(err)
 	}

@@ -165,3 +165,10 @@ try next
 `, dir)
 	return s.print(text)
 }
+
+func outputForm(c *cli.Context) string {
+	if form := c.String("output"); form == "json" {
+		return form
+	}
+	return "plain"
+}

@@ -202,13 +202,6 @@ func overdue(d *driving, now time.Time) []runner.Event {
 	return out
 }
 
-func outputForm(c *cli.Context) string {
-	if form := c.String("output"); form == "json" {
-		return form
-	}
-	return "plain"
-}
-
 // reopen takes a run that is at rest back into this process: lock, log, pipeline, state.
 func (s *session) reopen(arg string) (*driving, error) {
 	pl, err := s.openPlace()

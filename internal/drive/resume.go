@@ -66,7 +66,7 @@ func (d *driver) compare(ctx context.Context) error {
 		return nil
 	}
 	switch v.Status {
-	case runner.RunWaiting, runner.RunPaused, runner.RunRejected:
+	case runner.RunWaiting, runner.RunPaused, runner.RunRejected, runner.RunAccepted:
 	case runner.RunFailed:
 		for i := range d.g().Phases {
 			if d.state.Phase(graph.PhaseID(i)).Status == runner.Stopped && v.Reason != runner.ReasonOrphaned {
