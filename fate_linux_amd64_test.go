@@ -79,6 +79,7 @@ func (w *world) untidy() []string {
 		case err != nil:
 			found = append(found, err.Error())
 		case strings.HasPrefix(rel, ".git/info/.foundry-tmp-"): // goes when it is old
+		case strings.HasPrefix(rel, ".foundry/runs/") && w.stillborn(path): // goes with its record
 		case strings.HasSuffix(name, ".lock") && !strings.HasPrefix(rel, ".git/foundry/"), strings.HasPrefix(name, ".foundry-tmp-"):
 			found = append(found, "left: "+rel)
 		}
@@ -97,6 +98,14 @@ func (w *world) untidy() []string {
 		found = append(found, "a process: "+pid)
 	}
 	return found
+}
+
+// stillborn says whether a file is in the record of a run that died before its first event.
+func (w *world) stillborn(path string) bool {
+	rel, _ := filepath.Rel(filepath.Join(w.repo(), ".foundry/runs"), path)
+	run, _, _ := strings.Cut(rel, "/")
+	log, err := os.Stat(filepath.Join(w.repo(), ".foundry/runs", run, "events.jsonl"))
+	return err != nil || log.Size() == 0
 }
 
 // differs compares what became of a killed play with the undisturbed one.
