@@ -91,7 +91,10 @@ pipelines:
 func orders(t *testing.T) int {
 	t.Helper()
 	s := os.Getenv("FOUNDRY_SCENARIOS")
-	if s == "" {
+	switch {
+	case s == "" && testing.Short():
+		return 100
+	case s == "":
 		return 500
 	}
 	n, err := strconv.Atoi(s)
