@@ -89,9 +89,10 @@ func (s *session) explainPhase(run, phase string) error {
 	if err != nil {
 		return err
 	}
-	text, err := report.TraceOf(id, events).Why(name, visit, s.style())
+	trace := report.TraceOf(id, events)
+	text, err := trace.Why(name, visit, s.style())
 	if err != nil {
-		return (&problem{exit: Usage, err: err}).hintf("`foundry show %s` lists its phases", id)
+		return noSuchPhase(err, trace, name)
 	}
 	return s.print(text)
 }
