@@ -594,7 +594,7 @@ func TestOutside(t *testing.T) {
 	for _, c := range after.Since(before) {
 		said = append(said, c.String())
 	}
-	same(t, "outside", said, []string{"a.txt changed", "b.txt changed", "gone changed", "new changed", "refs/heads/feature moved", "refs/stash created", "refs/tags/old deleted", "refs/tags/v9 created"})
+	same(t, "outside", said, []string{"a.txt changed", "b.txt changed", "gone deleted", "new created", "refs/heads/feature moved", "refs/stash created", "refs/tags/old deleted", "refs/tags/v9 created"})
 	if again := after.Since(after); len(again) > 0 {
 		t.Errorf("no difference: %v", again)
 	}

@@ -58,6 +58,18 @@ type OutsideChange struct {
 // String is the change as `refs/tags/v9 created` or `a.txt changed`.
 func (c OutsideChange) String() string { return c.Ref + c.Path + " " + c.Change }
 
+// became says how a path differs, from what the status of the checkout said of it at two moments; "" when it said nothing.
+func became(was, now string) string {
+	const untracked = "??"
+	switch {
+	case was == "" && strings.HasPrefix(now, untracked):
+		return "created"
+	case now == "" && strings.HasPrefix(was, untracked), len(now) > 1 && (now[0] == 'D' || now[1] == 'D'):
+		return "deleted"
+	}
+	return "changed"
+}
+
 // Since lists what differs from an earlier moment, sorted.
 func (o Outside) Since(before Outside) []OutsideChange {
 	var list []OutsideChange
@@ -79,7 +91,7 @@ func (o Outside) Since(before Outside) []OutsideChange {
 	maps.Copy(paths, o.files)
 	for p := range paths {
 		if before.files[p] != o.files[p] {
-			list = append(list, OutsideChange{Path: p, Change: "changed"})
+			list = append(list, OutsideChange{Path: p, Change: became(before.files[p], o.files[p])})
 		}
 	}
 	slices.SortFunc(list, func(a, b OutsideChange) int { return strings.Compare(a.String(), b.String()) })
