@@ -277,7 +277,7 @@ func TestFormatKeepsEverything(t *testing.T) {
 			t.Fatalf("the comments are %v, were %v:\n%s\n=>\n%s", b, a, text, out)
 		}
 	})
-	if files < 50 || changed < 40 {
+	if !testing.Short() && (files < 50 || changed < 40) { // which draws few
 		t.Errorf("only %d files could be read and %d had to be formatted: the generator is broken", files, changed)
 	}
 }
