@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -136,7 +137,8 @@ func (r *running) start(ctx context.Context) error {
 	}
 	r.sink = k
 	err = r.launch(ctx, argv)
-	if direct && notAProgram(err) { // a script without a first line that names its interpreter: a shell's business
+	missing := direct && alsoProgram(argv[0]) && errors.Is(err, fs.ErrNotExist)
+	if missing || direct && notAProgram(err) { // a script without a first line that names its interpreter: a shell's business
 		err = r.launch(ctx, []string{shellPath, "-c", s.Shell})
 	}
 	if err != nil {

@@ -130,6 +130,7 @@ func TestHowItEnded(t *testing.T) {
 		{"interpreter missing", Spec{Argv: []string{noInterpreter}}, NotStarted, -1, "", InterpreterMissing},
 		{"not executable", Spec{Argv: []string{notExecutable}}, NotStarted, -1, "", NoPermission},
 		{"script without a first line", Spec{Shell: bare}, Exited, 4, "", 0},
+		{"builtin that is no program here", Spec{Shell: "false", Env: []string{"PATH=/nowhere"}}, Exited, 1, "", 0},
 		{"log cannot be written", Spec{Argv: []string{"true"}, LogPath: gone + "/log"}, NotStarted, -1, "", LogUnwritable},
 		{"NUL in an argument", Spec{Argv: []string{"echo", "a\x00b"}}, NotStarted, -1, "", OtherStartFailure},
 	} {

@@ -16,7 +16,7 @@ func Words(text string) ([]string, bool) {
 		}
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' })
-	if len(words) == 0 || strings.Contains(words[0], "=") || shellWord(words[0]) {
+	if len(words) == 0 || strings.Contains(words[0], "=") || shellWord(words[0]) && !(len(words) == 1 && alsoProgram(words[0])) {
 		return nil, false
 	}
 	return words, true
@@ -31,6 +31,10 @@ func plain(c byte) bool {
 	}
 	return strings.IndexByte(" \t_-./:,@%+=", c) >= 0
 }
+
+// alsoProgram reports whether a builtin is a program as well, which does the same as long as it has no arguments: nothing.
+// Where there is no such program the shell still knows it.
+func alsoProgram(w string) bool { return w == "true" || w == "false" }
 
 // shellWord reports whether a first word is a keyword or a builtin of the shells that are /bin/sh somewhere.
 func shellWord(w string) bool {

@@ -153,7 +153,7 @@ func TestWords(t *testing.T) {
 		{"go test ./...", "go|test|./..."},
 		{"  make\tall \n", "make|all"},
 		{"./e2e.sh --url=http://x:80/a,b@c%d+e", "./e2e.sh|--url=http://x:80/a,b@c%d+e"},
-		{"X=1 make", ""}, {"cd web", ""}, {"echo hi", ""}, {"true", ""}, {"if x", ""}, {". ./env", ""}, {"exec x", ""}, {"[ -f x ]", ""},
+		{"X=1 make", ""}, {"cd web", ""}, {"echo hi", ""}, {"true", "true"}, {" false\n", "false"}, {"true x", ""}, {"false --help", ""}, {"if x", ""}, {". ./env", ""}, {"exec x", ""}, {"[ -f x ]", ""},
 		{"ls *.go", ""}, {"ls ?", ""}, {"a 'b c'", ""}, {`a "b"`, ""}, {"a | b", ""}, {"a && b", ""}, {"a; b", ""}, {"a > b", ""}, {"a $X", ""}, {"a `b`", ""},
 		{"a ~/x", ""}, {"a #b", ""}, {"! a", ""}, {"{ a; }", ""}, {"a\nb", ""}, {`a\ b`, ""}, {"a é", ""}, {"a (b)", ""}, {"a {b,c}", ""}, {"a ^b", ""}, {"", ""}, {"  \n", ""},
 	} {
