@@ -3,6 +3,7 @@ package drive
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"foundry/internal/workspace"
@@ -16,7 +17,7 @@ import (
 // blame says of each violation that was found while other phases were at work against whom it is held: against the
 // one whose call names the path, else against each, for nobody can tell.
 func (d *driver) blame(s runner.State, c runner.Command, found []runner.Violation) []runner.Violation {
-	others := s.Beside(d.g(), c.ID.Phase)
+	others := slices.DeleteFunc(s.Beside(d.g(), c.ID.Phase), d.wasLooked)
 	if len(others) == 0 {
 		return found
 	}
@@ -35,6 +36,20 @@ func (d *driver) blame(s runner.State, c runner.Command, found []runner.Violatio
 		}
 	}
 	return found
+}
+
+// isLooked notes whether a visit has been looked at since it worked last.
+func (d *driver) isLooked(c runner.Command, looked bool) {
+	d.snapMu.Lock()
+	defer d.snapMu.Unlock()
+	d.looked[visitKey{c.ID.Phase, c.ID.Visit}] = looked
+}
+
+func (d *driver) wasLooked(w runner.AtWork) bool {
+	id, _ := d.g().Lookup(w.Phase)
+	d.snapMu.Lock()
+	defer d.snapMu.Unlock()
+	return d.looked[visitKey{id, w.Visit}]
 }
 
 // called says whether a call of a visit that may have written names a path, in one of its spellings.

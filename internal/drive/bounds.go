@@ -71,6 +71,10 @@ func (d *driver) startOf(ctx context.Context, c runner.Command) (workspace.Snaps
 // boundary looks at what the visit changed and undoes what it may not have changed.
 func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.g().Phases[c.ID.Phase]
+	if !ph.Apart { // what is undone here must not be missed by who did it and is looked at next
+		d.lookMu.Lock()
+		defer d.lookMu.Unlock()
+	}
 	start, err := d.startOf(ctx, c)
 	if err != nil {
 		send(failed(c, ph.Name, err))
@@ -105,6 +109,7 @@ func (d *driver) boundary(ctx context.Context, s runner.State, c runner.Command,
 		e.Outside = d.blame(s, c, e.Outside)
 	}
 	e.Outside = append(e.Outside, d.sayOutside(ctx, c, send)...)
+	d.isLooked(c, true)
 	send(e)
 }
 

@@ -44,6 +44,7 @@ func (d *driver) ask(ctx context.Context, s runner.State, c runner.Command, send
 // command runs a code phase.
 func (d *driver) command(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph := &d.g().Phases[c.ID.Phase]
+	d.isLooked(c, false)
 	start, err := runner.Resolve(d.g(), s, c.ID.Phase, d.world(ctx, s, c))
 	if err != nil {
 		send(failed(c, ph.Name, fmt.Errorf("rendering the command of %s: %w", ph.Name, err)))

@@ -87,8 +87,10 @@ type driver struct {
 	asides    map[string]ownTree // worktrees that visits have to themselves, by their names
 	outside   map[visitKey]workspace.Outside
 	snapMu    sync.Mutex
-	firstMu   sync.Mutex    // held while the first snapshot is taken for a program
-	busy      time.Duration // time with something running, before busyFrom
+	lookMu    sync.Mutex        // held while what a visit changed in the run's workspace is looked at, until that is told
+	looked    map[visitKey]bool // visits that have done nothing since they were looked at
+	firstMu   sync.Mutex        // held while the first snapshot is taken for a program
+	busy      time.Duration     // time with something running, before busyFrom
 	busyFrom  time.Time
 	granted   time.Duration // on top of the time budget
 	timeUp    bool
@@ -174,7 +176,7 @@ func Run(ctx context.Context, c Config, s runner.State, missing []runner.Event, 
 // newDriver is the driver of a run as its record has it, with the events that it starts with.
 func newDriver(c Config, s runner.State, first ...runner.Event) *driver {
 	d := &driver{Config: c, state: s, facts: make(chan report), working: map[runner.ID]context.CancelFunc{},
-		sessions: map[conversation]harness.Session{}, talking: map[conversation]*sync.Mutex{}, heard: map[conversation]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{}, asides: map[string]ownTree{},
+		sessions: map[conversation]harness.Session{}, talking: map[conversation]*sync.Mutex{}, heard: map[conversation]bool{}, snaps: map[visitKey]workspace.Snapshot{}, ends: map[visitKey]workspace.Snapshot{}, outside: map[visitKey]workspace.Outside{}, asides: map[string]ownTree{}, looked: map[visitKey]bool{},
 		proving: map[visitKey]*proof{}, proven: map[visitKey]*proof{}, reusing: map[visitKey]string{}, inTurn: map[runner.ID]harness.Usage{}, asking: map[runner.ID]bool{}}
 	if d.Digests == nil {
 		d.Digests = &Digests{}

@@ -20,6 +20,7 @@ const maxReply = 4 << 20
 // turn sends one prompt to an agent's session.
 func (d *driver) turn(ctx context.Context, s runner.State, c runner.Command, send func(...runner.Event)) {
 	ph, agent := &d.g().Phases[c.ID.Phase], &d.g().Agents[c.Agent]
+	d.isLooked(c, false)
 	world := d.world(ctx, s, c)
 	if c.Purpose.Reviews() {
 		var err error
