@@ -37,7 +37,7 @@ func Outstanding(g *graph.Graph, s State) []Command {
 				continue // a resume sends the turn
 			}
 			switch wk.step {
-			case stepTurn, stepReview, stepCommand, stepBefore, stepAfter:
+			case stepApart, stepTurn, stepReview, stepCommand, stepBefore, stepAfter:
 				if s.cutOff(g, p) {
 					add(StopWork, p, 0)
 				}

@@ -93,10 +93,12 @@ func (d *driver) makeApart(ctx context.Context, s runner.State, c runner.Command
 	if e.Base = start.Tree; err == nil && a.LeftBase != "" {
 		start, err = d.addRemains(ctx, t, start, a, &e)
 	}
-	if err != nil {
-		if ctx.Err() == nil {
-			send(failed(c, e.Phase, fmt.Errorf("making the worktree of %s: %w", e.Phase, err)))
-		}
+	switch {
+	case ctx.Err() != nil: // nobody wants it any more
+		send(d.named(c, runner.ApartMade))
+		return
+	case err != nil:
+		send(failed(c, e.Phase, fmt.Errorf("making the worktree of %s: %w", e.Phase, err)))
 		return
 	}
 	e.Tree, e.Ref, e.Worktree = start.Tree, start.Ref, t.Dir()
