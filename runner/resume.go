@@ -212,7 +212,7 @@ func (m *machine) queueFrom(at []graph.PhaseID, set, goOn graph.Set) {
 }
 
 // cutOffBy adds to a set what the end of the run cut off, and to goOn the calls among it.
-func (m *machine) cutOffBy(set, goOn graph.Set) graph.Set {
+func (m *machine) cutOffBy(set, goOn graph.Set) {
 	for _, q := range m.s.plan.order {
 		ph, owner := m.s.phases[q], m.owner(q)
 		cut := ph.status == Stopped || ph.status == NotRun && (ph.why == stoppedBefore || ph.why == callStopped || ph.why == listStopped)
@@ -224,7 +224,6 @@ func (m *machine) cutOffBy(set, goOn graph.Set) graph.Set {
 			goOn.Add(q)
 		}
 	}
-	return set
 }
 
 // unblock enters blocked phases again, with a person's note.

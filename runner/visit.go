@@ -49,16 +49,11 @@ func (m *machine) begin(p graph.PhaseID) {
 		return
 	}
 	given := m.handedOn(p, m.handOver(p))
-	ph := m.edit(p)
-	digests := ph.work.digests
+	digests := m.s.phases[p].work.digests
 	if m.g.Phases[p].OwnSession(false) {
 		digests = nil // a new session knows nothing of them
 	}
-	ph.work = work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests, review: newReviewing(m.g, p)}
-	m.move(p, Running)
-	ph.visits++
-	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
-	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
+	m.visit(p, work{attempt: 1, agent: m.g.Phases[p].Agent, given: given, digests: digests, review: newReviewing(m.g, p)})
 	e := m.at(p, PhaseStarted)
 	e.Feedback = given
 	e.Calls, e.Each = runs(&m.g.Phases[p])
@@ -75,6 +70,15 @@ func (m *machine) begin(p graph.PhaseID) {
 	default:
 		m.work(p)
 	}
+}
+
+// visit begins the next visit of a phase, with the work that it begins with.
+func (m *machine) visit(p graph.PhaseID, w work) {
+	m.edit(p).work = w // first: whether anything of the phase is carried out follows from it too
+	ph := m.move(p, Running)
+	ph.visits++
+	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
+	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
 }
 
 // runs is the pipeline that a phase runs, and the list over which one is repeated; "" for every other phase.

@@ -110,19 +110,15 @@ const JudgedAgain = "the workspace was edited: its work stands, and is judged ag
 
 // judgeAgain begins a visit in which what an earlier one did is judged once more, in the workspace as it is now.
 func (m *machine) judgeAgain(p graph.PhaseID) {
-	ph := m.move(p, Running)
+	ph := m.edit(p)
+	ph.goesOn = false
 	was := ph.work
 	of := was.of
 	if of == 0 {
 		of = ph.visits
 	}
-	ph.visits++
-	ph.goesOn = false
-	ph.began, ph.beganAt, ph.spent = m.s.visits, m.s.busy, spending{}
-	ph.work = work{attempt: 1, of: of, agent: was.agent, fallbacks: was.fallbacks, given: was.given, digests: was.digests, envelope: was.envelope, changed: was.changed,
-		changedSet: was.changedSet, command: was.command, commit: was.commit, review: newReviewing(m.g, p), step: stepStart}
-	ph.handled, ph.pending, ph.carried, ph.why = false, -1, "", ""
-	m.index(p)
+	m.visit(p, work{attempt: 1, of: of, agent: was.agent, fallbacks: was.fallbacks, given: was.given, digests: was.digests, envelope: was.envelope, changed: was.changed,
+		changedSet: was.changedSet, command: was.command, commit: was.commit, review: newReviewing(m.g, p), step: stepStart})
 	e := m.at(p, PhaseStarted)
 	e.Because = JudgedAgain
 	m.record(e)
