@@ -53,19 +53,20 @@ func (d *driver) isApart(phase string) bool {
 
 // treeOf is the workspace that a command is about: the run's, or that of its visit.
 func (d *driver) treeOf(c runner.Command) *workspace.Tree {
-	if c.ID.Phase < 0 || !d.g().Phases[c.ID.Phase].Apart {
-		return d.Tree
-	}
-	return d.treeAt(d.g().Phases[c.ID.Phase].Name, c.ID.Visit)
+	return d.treeIn(c.ID.Phase, c.ID.Visit)
 }
 
-// treeAt is the workspace of a visit that has one to itself.
-func (d *driver) treeAt(phase string, visit int) *workspace.Tree {
+// treeIn is the workspace of a visit; of the run as a whole for phase -1.
+func (d *driver) treeIn(phase graph.PhaseID, visit int) *workspace.Tree {
+	if phase < 0 || !d.g().Phases[phase].Apart {
+		return d.Tree
+	}
+	name := d.g().Phases[phase].Name
 	d.snapMu.Lock()
 	defer d.snapMu.Unlock()
-	t, ok := d.asides[aside(phase, visit)]
+	t, ok := d.asides[aside(name, visit)]
 	if !ok {
-		panic(fmt.Sprintf("BUG: the worktree of %s@%d is not open", phase, visit))
+		panic(fmt.Sprintf("BUG: the worktree of %s@%d is not open", name, visit))
 	}
 	return t.tree
 }
@@ -116,7 +117,7 @@ func (d *driver) raise(ctx context.Context, phase string, visit int, ref, tree s
 	}
 	name := aside(phase, visit)
 	g := d.g()
-	t, err := d.Repo.AddWorktree(ctx, workspace.WorktreeSpec{Run: d.Record.ID() + "." + name, Commit: from.Head, Detached: true, Scratch: g.Project.Scratch, Again: true})
+	t, err := d.Repo.AddWorktree(ctx, workspace.WorktreeSpec{Run: workspace.AsideOf(d.Record.ID(), name), Commit: from.Head, Detached: true, Scratch: g.Project.Scratch, Again: true})
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +274,7 @@ func (d *driver) reopenApart(ctx context.Context) error {
 		if e.Kind == runner.ApartMade {
 			made[name] = e
 		}
-		if n, err := strconv.Atoi(path.Base(e.Ref)); err == nil && path.Base(path.Dir(e.Ref)) == d.Record.ID()+"."+name {
+		if n, err := strconv.Atoi(path.Base(e.Ref)); err == nil && path.Base(path.Dir(e.Ref)) == workspace.AsideOf(d.Record.ID(), name) {
 			newest[name] = max(newest[name], n)
 		}
 	}
@@ -283,7 +284,7 @@ func (d *driver) reopenApart(ctx context.Context) error {
 		if !ok || !s.UnderWay(id, e.Visit) {
 			continue
 		}
-		t, err := d.Repo.OpenWorktree(ctx, workspace.WorktreeSpec{Run: d.Record.ID() + "." + name, Detached: true, Scratch: d.g().Project.Scratch})
+		t, err := d.Repo.OpenWorktree(ctx, workspace.WorktreeSpec{Run: workspace.AsideOf(d.Record.ID(), name), Detached: true, Scratch: d.g().Project.Scratch})
 		if err == nil {
 			err = errors.Join(watch(t, d.g()), t.Verify(ctx))
 		}

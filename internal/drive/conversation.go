@@ -75,12 +75,8 @@ func (d *driver) session(ctx context.Context, of conversation) (harness.Session,
 			served++
 		}
 	}
-	tree := d.Tree
-	if of.phase >= 0 && d.g().Phases[of.phase].Apart {
-		tree = d.treeAt(d.g().Phases[of.phase].Name, of.visit)
-	}
 	s, err := h.Open(context.WithoutCancel(ctx), harness.Config{Agent: agent.Name, Argv: agent.Argv, Script: scriptOf(agent.Script), Model: agent.Model,
-		RunID: d.Record.ID(), Turns: served, Dir: tree.Dir(),
+		RunID: d.Record.ID(), Turns: served, Dir: d.treeIn(of.phase, of.visit).Dir(),
 		Session: d.lastSession(of), Asks: true, Allow: agent.Allow, Deny: agent.Deny})
 	if err == nil {
 		d.sessions[of] = s

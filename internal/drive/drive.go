@@ -348,7 +348,9 @@ func (d *driver) take(work context.Context, e runner.Event) {
 			d.keepWork(e)
 		}
 	}
-	d.leave()
+	if len(decisions) > 0 { // no visit is over without one
+		d.leave()
+	}
 	if d.still {
 		return
 	}

@@ -25,15 +25,16 @@ func ownerOf(name string) (run, aside string) {
 	return run, aside
 }
 
-func asideOf(run, name string) string { return run + "." + name }
+// AsideOf is the name, in directories and refs, of a worktree that a phase of a run has to itself.
+func AsideOf(run, name string) string { return run + "." + name }
 
 // AsideDir returns where a worktree that a phase has to itself is, or would be.
-func (r *Repo) AsideDir(run, name string) string { return r.worktreeDir(asideOf(run, name)) }
+func (r *Repo) AsideDir(run, name string) string { return r.worktreeDir(AsideOf(run, name)) }
 
 // TakeDown removes a worktree that a phase had to itself, with its entry and its private index. Its snapshots stay under
 // refs/foundry/. It may be gone already, or half-made. Not for the run's own worktree.
 func (r *Repo) TakeDown(ctx context.Context, run, name string) error {
-	if err := r.takeDown(ctx, asideOf(run, name)); err != nil {
+	if err := r.takeDown(ctx, AsideOf(run, name)); err != nil {
 		return fmt.Errorf("take down the worktree %s of %s: %w", name, run, err)
 	}
 	return nil

@@ -45,7 +45,7 @@ func (m *merging) replay(ctx context.Context) error {
 // replayed makes the commits anew and returns the last.
 func (m *merging) replayed(ctx context.Context, tip string) (commit string, err error) {
 	r := m.r
-	dir := r.worktreeDir(asideOf(m.s.Run, replaying))
+	dir := r.worktreeDir(AsideOf(m.s.Run, replaying))
 	if err := r.takeAway(dir); err != nil { // one that a crash left
 		return "", err
 	}

@@ -148,7 +148,7 @@ func (r *Repo) losesNothing(ctx context.Context, m Remains, scratch []string) er
 		if a == replaying {
 			continue // its commits are made from those of the branch
 		}
-		if err := r.heldInWorktree(ctx, m.Run, asideOf(m.Run, a), scratch); err != nil {
+		if err := r.heldInWorktree(ctx, m.Run, AsideOf(m.Run, a), scratch); err != nil {
 			return err
 		}
 	}

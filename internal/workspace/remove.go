@@ -39,8 +39,8 @@ func (r *Repo) removeWorktree(ctx context.Context, run string, scratch []string,
 	}
 	var names []string
 	for _, a := range asides {
-		names = append(names, asideOf(run, a))
-		if err := r.keepAside(ctx, asideOf(run, a), scratch, force); err != nil {
+		names = append(names, AsideOf(run, a))
+		if err := r.keepAside(ctx, AsideOf(run, a), scratch, force); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (r *Repo) removeWorktree(ctx context.Context, run string, scratch []string,
 	// was cut off here is sent here again.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longTime)
 	defer cancel()
-	names = append(names, asideOf(run, replaying), run)
+	names = append(names, AsideOf(run, replaying), run)
 	for _, name := range names {
 		if err := r.removePlace(name); err != nil {
 			return err
@@ -267,7 +267,7 @@ func (r *Repo) Prune(ctx context.Context, run string) error {
 	if err := checkRun(run); err != nil {
 		return err
 	}
-	out, err := r.git.read(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", refOf(run, ""), refOf(asideOf(run, "*"), "*"))
+	out, err := r.git.read(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", refOf(run, ""), refOf(AsideOf(run, "*"), "*"))
 	if err != nil {
 		return fmt.Errorf("prune %s: %w", run, err)
 	}

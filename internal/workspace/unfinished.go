@@ -26,7 +26,7 @@ type landing struct {
 }
 
 func (r *Repo) landingPath(run string) string {
-	return filepath.Join(r.common, "foundry", asideOf(run, landingMark))
+	return filepath.Join(r.common, "foundry", AsideOf(run, landingMark))
 }
 
 // mark notes that a landing begins.
